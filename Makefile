@@ -72,8 +72,8 @@ race: setup ## the race detector, on all tests that do without DPDK, on those of
 	$(GO) test -race -short -timeout 10m $(TESTFLAGS) $$pure; \
 	$(GO) test -race -short -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
 
-asan: setup ## AddressSanitizer, on the packages that call C
-	$(GO) test -asan -short -p 1 -timeout 10m $(TESTFLAGS) ./dpdk/...
+asan: setup ## AddressSanitizer and LeakSanitizer, on the packages that call C
+	scripts/asan $(TESTFLAGS)
 
 # SEEDS, FIRST and MODE say which; `bin/soak -help` lists the modes.
 SEEDS ?= 100
@@ -100,21 +100,21 @@ chaos: setup ## close races, counters read during Close, hosts that open and clo
 	$(GOBUILD) -o bin/ ./test/chaos
 	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
 
-lab-small: build ## every experiment of the lab at small scale, some 10 minutes of a core, and a page of figures
-	bin/lab run 'fabric/*' 'cc/*' 'host/*' 'prioplus/*' 'tocc/*' 'taurus/*' 'carc/*' bytetuning $(BEYOND) --scale small --out .cache/lab-small
+lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails when a verdict is not as committed
+	bin/lab run '*' --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
-
-BEYOND = beyond/tocc-offload 'beyond/carc-*' beyond/stability-grid beyond/vprio-plain-peer beyond/weighted-vprio beyond/vprio-mixed-queue beyond/prioplus-ecn beyond/prioplus-tocc beyond/prioplus-homa beyond/tocc-cc beyond/tocc-token-priority
+	bin/lab check '*' --dir .cache/lab-small
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./sim/cluster -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)
 
-# MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names.
+# MATRIX=full runs every cell, which takes hours; RUN is a regexp of the cells' names. MODE=differential
+# compares answers to SEEDS cases of packets, good and bad, from FIRST.
 MATRIX ?= quick
 RUN    ?=
 
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
-	@bin/interop -matrix $(MATRIX) -run '$(RUN)'
+	@bin/interop $(if $(filter differential,$(MODE)),-differential -seeds $(SEEDS) -first $(FIRST),-matrix $(MATRIX) -run '$(RUN)')
 
 examples: setup ## build and vet the modules in examples/ that use this one from outside
 	@for d in $(MODULES); do echo "examples: $$d"; \

@@ -126,5 +126,5 @@ func TestAgentOfThePollingCore(t *testing.T) {
 func TestUnknownOffload(t *testing.T) {
 	_, err := Open("loop:"+t.Name(), Options{Offload: "bluefield"})
 	require.ErrorContains(t, err,
-		`there is no driver "bluefield"; there are process, soft, and off`)
+		`unknown driver "bluefield", want process, soft or off`)
 }

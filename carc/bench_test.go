@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// loop is a connection whose credits and data meet no delay: for the price of a message.
+// loop is a connection without delays, to measure the cost of a message.
 type loop struct {
 	gate    *Gate
 	granter *Granter
@@ -25,7 +25,7 @@ func newLoop(t testing.TB, text string) *loop {
 		Backlog: cc.Backlog{Waits: 1024}}}
 	l.gate, l.granter, err = spec.Endpoint().New(path)
 	require.NoError(t, err)
-	l.granter.Attach(&bell{})
+	l.granter.Attach(&countingReporter{})
 	l.credit(t)
 	return l
 }
@@ -39,7 +39,7 @@ func (l *loop) credit(t testing.TB) {
 	}
 }
 
-// message is all that is accounted for a message, at both ends.
+// message runs the accounting for one message, at both ends.
 func (l *loop) message(t testing.TB) bool {
 	l.now += 100_000
 	if !l.gate.Ready(&l.p, l.now) {
@@ -66,7 +66,7 @@ func TestNoMessageAllocates(t *testing.T) {
 	}
 }
 
-// A message's accounting at either end, credits included.
+// BenchmarkMessage measures the accounting for a message at either end, CREDITs included.
 func BenchmarkMessage(b *testing.B) {
 	for _, text := range []string{"llc=4MiB", "llc=4MiB,delta=off"} {
 		b.Run(text, func(b *testing.B) {
@@ -89,7 +89,7 @@ func BenchmarkMessage(b *testing.B) {
 			if i%64 == 0 {
 				n.Returned += 64 * 16
 				if l.gate.Hear(&n, l.p.Backlog, l.now) != nil {
-					b.Fatal("void")
+					b.Fatal("CREDIT refused")
 				}
 			}
 		}

@@ -6,18 +6,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Lines is an amount of cache lines. A credit is one.
+// Lines is a number of cache lines. One credit stands for one line.
 type Lines int64
 
-// MostCredits is more than any cache has lines; a CREDIT that says more is void.
-const MostCredits Lines = 1 << 26
+// MaxCredits is more lines than any cache has; a CREDIT with more credits is invalid.
+const MaxCredits Lines = 1 << 26
 
-// lineShift is the logarithm of a line's length.
+// lineShift is the base-2 logarithm of the line length.
 type lineShift uint8
 
 func shiftOf(line units.Bytes) lineShift { return lineShift(bits.TrailingZeros64(uint64(line))) }
 
-// lines is what a message takes, for messages do not share lines.
+// lines returns how many lines a message occupies. Messages do not share lines.
 func (s lineShift) lines(message units.Bytes) Lines {
-	return Lines((message + 1<<(s&63) - 1) >> (s & 63)) // the mask spares a comparison
+	return Lines((message + 1<<(s&63) - 1) >> (s & 63)) // the mask lets the compiler omit a check
 }

@@ -1,21 +1,23 @@
-// Package carc is cache-aware rate control: CARC of Li et al., "Cache-Aware I/O Rate Control for
-// RDMA" (APNet '25). What a receiver's program has not consumed stays within its last-level cache,
-// for every sender has credits, a cache line each, and sends no message without.
+// Package carc implements CARC, the cache-aware rate control of Li et al., "Cache-Aware I/O Rate
+// Control for RDMA" (APNet '25). Credits, one per cache line, keep the data that a receiver's
+// program has not yet consumed within its last-level cache: a sender transmits a message only when
+// it holds a credit for each of its lines.
 //
-// A [Spec] says how; [Parse] reads it. Its Endpoint has the pool of credits of one receiver, and
-// makes a pair for one direction of each of its connections:
+// A [Spec] holds the parameters; [Parse] reads one. Its [Endpoint] owns the credit pool of one
+// receiver and makes a pair for one direction of each connection:
 //
-//	[Gate]     the sender's half (cc.CreditGate): a message takes its lines when it leaves, and waits until there are as many
-//	[Granter]  the receiver's half (cc.CreditGranter): lines go back when the program has consumed a message
+//	[Gate]     the sender's half (cc.CreditGate): a message takes credits for its lines when it leaves, and waits until there are enough
+//	[Granter]  the receiver's half (cc.CreditGranter): credits are returned when the program has consumed a message
 //
-// The pool (formula 1) is in pool.go; what loosens it, δ (formula 2), in loosened.go; which of the
-// states S1 to S4 the receiver is in, and how one knows, in sensor.go.
+// The pool (formula 1) is in pool.go, δ (formula 2) in delta.go, the detection of the receiver's
+// states S1 to S4 in sensor.go, and the further inputs from which a Sensor detects imminent cache
+// misses in missdetector.go.
 //
-// The halves speak by cc.Notice of kind CREDIT, which says how many credits there are and how many
-// lines were returned since the connection began: one that is lost, doubled or late does no harm.
-// The last that is lost is asked for by the sender that waits for it.
+// The halves exchange cc.Notices of kind CREDIT. A CREDIT carries the number of credits and the
+// number of lines returned since the connection began, so a lost, duplicated or late CREDIT does no
+// harm. A sender that waits queries the receiver, which makes up for the loss of the last CREDIT.
 //
-// An Endpoint, and all that it made, belong to the core that polls it. The package owns no
-// goroutine, takes no lock, reads no clock, allocates nothing for a message or a notice, and
-// imports cc and units only.
+// An Endpoint and everything it made belong to the core that polls it. The package owns no
+// goroutine, takes no lock, reads no clock, allocates nothing per message or notice, and imports
+// only cc and units.
 package carc

@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/cc/cctest"
 )
 
-// TestDocument: the table is that of the code.
+// TestDocument compares the table of the document with that of the code.
 func TestDocument(t *testing.T) {
 	cctest.Document(t, "carc.md", "carc", "\n"+Table()+"\n")
 }

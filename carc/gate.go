@@ -8,104 +8,105 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gate is the sender's half: a message leaves when it has its lines, or, of one that is larger than
-// all credits, when it is alone.
+// Gate is the sender's half. A message leaves when there are credits for all of its lines; a
+// message larger than all credits leaves when nothing else is outstanding.
 type Gate struct {
-	shift    lineShift
-	answers  bool // responses return credits
-	writes   bool // plain WRITEs take some
-	credits  Lines
-	epoch    uint8
-	heardAt  units.Time // a CREDIT that was not late; 0 never
-	state    cc.CacheState
-	posted   Lines // since the connection began
-	returned Lines // of it, by CREDITs
-	answered Lines // of it, by responses
-	loosened loosened
-	request  request
+	shift              lineShift
+	responses          bool // responses return credits
+	writes             bool // a WRITE without immediate takes credits
+	credits            Lines
+	epoch              uint8
+	creditAt           units.Time // when the newest CREDIT arrived; 0: none yet
+	state              cc.CacheState
+	posted             Lines // since the connection began
+	returned           Lines // of these, by CREDITs
+	returnedByResponse Lines // of these, by responses
+	delta              delta
+	request            request
 
-	blocked units.Time // since when a message waits for credits; 0 none does
-	asks    units.Time // when to ask; 0 never
-	tries   uint8
-	least   units.Duration // patience before it asks
-	stats   GateStats
+	blockedSince units.Time // since when a message waits for credits; 0: none waits
+	queryAt      units.Time // when to send the next query; 0: none is due
+	queries      uint8
+	minInterval  units.Duration // before the first query
+	stats        GateStats
 }
 
-// request is the newest one.
+// request is the newest request of a request-response connection.
 type request struct {
 	at    units.Time // when it left
-	alone bool       // when no other was under way
+	alone bool       // no other request was outstanding
 }
 
-// GateStats is what happened at a Gate.
+// GateStats counts what happened at a Gate.
 type GateStats struct {
-	Messages  uint64         // that took credits
-	Overdrawn uint64         // of them, larger than all credits
-	Blocked   uint64         // of them, that waited
-	Waited    units.Duration // how long, together
-	Asked     uint64         // questions
-	Heard     uint64         // CREDITs with news
+	Messages  uint64         // messages that took credits
+	Overdrawn uint64         // of these, larger than all credits
+	Blocked   uint64         // of these, messages that waited
+	Waited    units.Duration // total time that messages waited
+	Asked     uint64         // queries sent
+	Received  uint64         // CREDITs that changed something
 }
 
 const (
-	// leastPatience and mostPatience bound how long a sender waits before it asks (OURS), doubling.
-	leastPatience = 50 * units.Microsecond
-	mostPatience  = units.Millisecond
-	// oldest is more than any CREDIT is late (OURS): after a silence of that length the epoch does
-	// not tell, which is a byte.
-	oldest = 100 * units.Millisecond
+	// minQueryInterval and maxQueryInterval bound how long a sender waits before it sends a query;
+	// the interval doubles with each query (OURS).
+	minQueryInterval = 50 * units.Microsecond
+	maxQueryInterval = units.Millisecond
+	// maxCreditAge is longer than any CREDIT is delayed (OURS). After a pause of that length the
+	// epoch, which has one byte, cannot order CREDITs.
+	maxCreditAge = 100 * units.Millisecond
 )
 
 var (
-	errQuestion = errors.New("carc: a question, where credits are taken")
-	errCredits  = errors.New("carc: a CREDIT of no credits, or of more than any cache has")
+	errQuery   = errors.New("carc: want CREDIT with credits, got a query")
+	errCredits = fmt.Errorf("carc: number of credits out of range [1, %d]", MaxCredits)
 )
 
 func newGate(o *options, path cc.Path) *Gate {
 	g := &Gate{
-		shift: shiftOf(o.line), answers: o.mode == "rr", writes: o.writes,
-		least: min(max(3*path.BaseRTT, leastPatience), mostPatience),
+		shift: shiftOf(o.line), responses: o.mode == "rr", writes: o.writes,
+		minInterval: min(max(3*path.BaseRTT, minQueryInterval), maxQueryInterval),
 	}
-	g.loosened = newLoosened(o, path.BaseRTT)
-	g.credits = g.shift.lines(path.Payload) // until something is agreed
+	g.delta = newDelta(o, path.BaseRTT)
+	g.credits = g.shift.lines(path.Payload) // until Agree
 	return g
 }
 
 // Terms implements cc.CreditGate.
 func (g *Gate) Terms() cc.CreditTerms {
-	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.answers, Writes: g.writes}
+	return cc.CreditTerms{Line: 1 << g.shift, Responses: g.responses, Writes: g.writes}
 }
 
 // Agree implements cc.CreditGate.
 func (g *Gate) Agree(t cc.CreditTerms) {
-	g.shift, g.answers, g.writes = shiftOf(t.Line), t.Responses, t.Writes
+	g.shift, g.responses, g.writes = shiftOf(t.Line), t.Responses, t.Writes
 	g.credits = Lines(t.Lines)
 }
 
-// Outstanding is how many lines are posted and not returned.
-func (g *Gate) Outstanding() Lines { return g.posted - g.returned - g.answered }
+// Outstanding returns the number of lines that are posted and not returned.
+func (g *Gate) Outstanding() Lines { return g.posted - g.returned - g.returnedByResponse }
 
-// Credits is how many lines may be: what the receiver gives, and what loosens it here.
-func (g *Gate) Credits() Lines { return g.credits + g.loosened.delta }
+// Credits returns how many lines may be outstanding: the receiver's credits plus the sender's δ.
+func (g *Gate) Credits() Lines { return g.credits + g.delta.lines }
 
-// Estimate is what would cover the round trip, v2·RTT, as responses tell.
-func (g *Gate) Estimate() Lines { return g.loosened.need }
+// Estimate returns the number of lines that cover the round trip, v2·RTT, as measured on responses.
+func (g *Gate) Estimate() Lines { return g.delta.estimate }
 
-// Loosened is δ, what loosens the credits here.
-func (g *Gate) Loosened() Lines { return g.loosened.delta }
+// Delta returns δ as computed by this sender.
+func (g *Gate) Delta() Lines { return g.delta.lines }
 
-// State is how the receiver's cache fares, as it said last.
+// State returns the state of the receiver's cache as of the newest CREDIT.
 func (g *Gate) State() cc.CacheState { return g.state }
 
-// Stats answers the counters. A message that still waits has been counted as blocked, and its time
-// is not in yet.
+// Stats returns the counters. A message that still waits is counted in Blocked; its time is not yet
+// part of Waited.
 func (g *Gate) Stats() GateStats { return g.stats }
 
-// Blocked says since when a message waits for credits; 0 none does.
-func (g *Gate) Blocked() units.Time { return g.blocked }
+// BlockedSince returns when the waiting message began to wait for credits, or 0 if none waits.
+func (g *Gate) BlockedSince() units.Time { return g.blockedSince }
 
-// costs is what a packet takes: the first one of a message all that it needs.
-func (g *Gate) costs(p *cc.Outgoing) Lines {
+// cost returns the credits that a packet takes: those of the whole message for its first packet.
+func (g *Gate) cost(p *cc.Outgoing) Lines {
 	if p.Message == 0 || p.Again || !p.Completes && !g.writes {
 		return 0
 	}
@@ -115,22 +116,22 @@ func (g *Gate) costs(p *cc.Outgoing) Lines {
 // Posted implements cc.Gate.
 func (*Gate) Posted(units.Bytes, cc.Backlog, units.Time) {}
 
-// Ready implements cc.Gate. It notes since when it says no.
+// Ready implements cc.Gate. It records when a message is first refused.
 func (g *Gate) Ready(p *cc.Outgoing, now units.Time) bool {
-	n := g.costs(p)
+	n := g.cost(p)
 	if n == 0 || g.fits(n) {
 		return true
 	}
-	if g.blocked == 0 {
-		g.blocked = moment(now)
+	if g.blockedSince == 0 {
+		g.blockedSince = nonZero(now)
 		g.stats.Blocked++
-		g.patient(now)
+		g.startQueryTimer(now)
 	}
 	return false
 }
 
-// fits says whether there are so many credits. One message at a time may be larger than all of
-// them.
+// fits reports whether there are n credits left. One message at a time may be larger than all
+// credits.
 func (g *Gate) fits(n Lines) bool {
 	out := g.Outstanding()
 	return out+n <= g.Credits() || out == 0
@@ -138,34 +139,34 @@ func (g *Gate) fits(n Lines) bool {
 
 // Took implements cc.Gate.
 func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
-	n := g.costs(p)
+	n := g.cost(p)
 	if n == 0 {
 		return cc.Marks{}
 	}
 	if n > g.Credits() {
 		g.stats.Overdrawn++
 	}
-	if g.answers {
+	if g.responses {
 		g.request = request{now, g.Outstanding() == 0}
 	}
 	g.posted += n
 	g.stats.Messages++
-	g.waitsNoMore(now)
+	g.endWait(now)
 	return cc.Marks{}
 }
 
-// waitsNoMore is that the message which waits leaves, or was taken back.
-func (g *Gate) waitsNoMore(now units.Time) {
-	if g.blocked != 0 {
-		g.stats.Waited += now.Sub(g.blocked)
-		g.blocked, g.asks, g.tries = 0, 0, 0
+// endWait ends the wait of a message that leaves or was cancelled.
+func (g *Gate) endWait(now units.Time) {
+	if g.blockedSince != 0 {
+		g.stats.Waited += now.Sub(g.blockedSince)
+		g.blockedSince, g.queryAt, g.queries = 0, 0, 0
 	}
 }
 
-// Lost implements cc.Gate: what is sent again is paid for.
+// Lost implements cc.Gate. A retransmission takes no further credits.
 func (g *Gate) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 	if b.Waits == 0 {
-		g.waitsNoMore(now)
+		g.endWait(now)
 	}
 }
 
@@ -175,91 +176,91 @@ func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	case n.Kind != cc.NoticeCredit:
 		return errKind
 	case n.Flags&cc.NoticeAsks != 0:
-		return errQuestion
-	case n.Returned > uint64(g.posted-g.answered):
+		return errQuery
+	case n.Returned > uint64(g.posted-g.returnedByResponse):
 		return fmt.Errorf("carc: %d lines returned of %d posted: %w", n.Returned,
-			g.posted-g.answered, cc.ErrForged)
-	case n.Credits == 0 || Lines(n.Credits) > MostCredits:
+			g.posted-g.returnedByResponse, cc.ErrForged)
+	case n.Credits == 0 || Lines(n.Credits) > MaxCredits:
 		return errCredits
 	}
-	same := Lines(n.Returned) == g.returned && g.heardAt != 0
+	same := Lines(n.Returned) == g.returned && g.creditAt != 0
 	newer := int8(n.Epoch - g.epoch) // of the CREDITs that return as much
-	if Lines(n.Returned) < g.returned || same && newer < 0 && now.Sub(g.heardAt) < oldest {
-		return nil // it came late
+	if Lines(n.Returned) < g.returned || same && newer < 0 && now.Sub(g.creditAt) < maxCreditAge {
+		return nil // a late CREDIT
 	}
-	g.heardAt = moment(now)
-	g.loosened.peer(n.Served)
+	g.creditAt = nonZero(now)
+	g.delta.onServiceTime(n.Served)
 	if same && newer == 0 {
 		return nil
 	}
 	g.returned = Lines(n.Returned)
 	g.credits, g.epoch, g.state = Lines(n.Credits), n.Epoch, n.Cache
-	if g.answers {
-		g.loosened.loosen(g.credits, g.state)
+	if g.responses {
+		g.delta.update(g.credits, g.state)
 	}
-	g.stats.Heard++
-	g.progress(now)
+	g.stats.Received++
+	g.restartQueryTimer(now)
 	return nil
 }
 
-// Answered implements cc.CreditGate: the response returns the credits of its request.
+// Answered implements cc.CreditGate: a response returns the credits of its request.
 func (g *Gate) Answered(bytes units.Bytes, now units.Time) {
-	if !g.answers {
+	if !g.responses {
 		return
 	}
 	n := min(g.shift.lines(bytes), g.Outstanding())
-	g.answered += n
+	g.returnedByResponse += n
 	if g.Outstanding() == 0 && g.request.alone {
-		g.loosened.timed(now.Sub(g.request.at), n)
+		g.delta.onLoneResponse(now.Sub(g.request.at), n)
 	}
-	g.loosened.answered(n)
-	g.loosened.loosen(g.credits, g.state)
-	g.progress(now)
+	g.delta.onResponse(n)
+	g.delta.update(g.credits, g.state)
+	g.restartQueryTimer(now)
 }
 
-// progress has the patience of a message that waits begin anew.
-func (g *Gate) progress(now units.Time) {
-	if g.blocked != 0 {
-		g.patient(now)
+// restartQueryTimer restarts the query timer if a message waits.
+func (g *Gate) restartQueryTimer(now units.Time) {
+	if g.blockedSince != 0 {
+		g.startQueryTimer(now)
 	}
 }
 
-func (g *Gate) patient(now units.Time) {
-	g.asks = moment(now.Add(min(g.least<<g.tries, mostPatience)))
+func (g *Gate) startQueryTimer(now units.Time) {
+	g.queryAt = nonZero(now.Add(min(g.minInterval<<g.queries, maxQueryInterval)))
 }
 
-// Emit implements cc.Gate: it asks what was returned, for the last CREDIT may be lost.
+// Emit implements cc.Gate: it queries the receiver, since the last CREDIT may be lost.
 func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	switch {
-	case g.asks == 0 || g.asks.After(now):
+	case g.queryAt == 0 || g.queryAt.After(now):
 		return cc.Notice{}, false
-	case b.Waits == 0: // it was taken back, beside lost packets that waited, too
-		g.waitsNoMore(now)
+	case b.Waits == 0: // cancelled while lost packets waited, too
+		g.endWait(now)
 		return cc.Notice{}, false
 	}
-	g.tries = min(g.tries+1, 5)
-	g.patient(now)
+	g.queries = min(g.queries+1, 5)
+	g.startQueryTimer(now)
 	g.stats.Asked++
 	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: uint64(g.returned)},
 		true
 }
 
 // Next implements cc.Gate.
-func (g *Gate) Next() units.Time { return g.asks }
+func (g *Gate) Next() units.Time { return g.queryAt }
 
 // Wants implements cc.Gate.
 func (*Gate) Wants() cc.MarkSet { return 0 }
 
-// moment is now where 0 is never.
-func moment(now units.Time) units.Time {
+// nonZero returns now, or 1 for time 0, since 0 stands for "never".
+func nonZero(now units.Time) units.Time {
 	if now == 0 {
 		return 1
 	}
 	return now
 }
 
-// sooner answers the earlier of two moments, of which 0 is never.
-func sooner(a, b units.Time) units.Time {
+// earlier returns the earlier of two times, where 0 stands for "never".
+func earlier(a, b units.Time) units.Time {
 	if a == 0 || b != 0 && b.Before(a) {
 		return b
 	}

@@ -11,32 +11,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bell is a cc.Reporter that notes whether it was asked.
-type bell struct{ rung int }
+// countingReporter is a cc.Reporter that counts calls of Ask.
+type countingReporter struct{ asks int }
 
-func (*bell) Report(*cc.Event, units.Time) {}
-func (b *bell) Ask()                       { b.rung++ }
+func (*countingReporter) Report(*cc.Event, units.Time) {}
+func (b *countingReporter) Ask()                       { b.asks++ }
 
 const us = units.Microsecond
 
 var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * us, Payload: 1024}
 
-// sender is a gate that was told of some credits.
+// sender returns a gate that has received credits.
 func sender(t *testing.T, text string, credits uint32) *Gate {
 	spec, err := Parse(text)
 	require.NoError(t, err)
 	gate, _, err := spec.On(Cache{Size: units.MiB}).Endpoint().New(path)
 	require.NoError(t, err)
-	require.NoError(t, hear(gate, 0, credits, 1))
+	require.NoError(t, hearCredit(gate, 0, credits, 1))
 	return gate
 }
 
-func hear(g *Gate, returned uint64, credits uint32, epoch uint8) error {
+func hearCredit(g *Gate, returned uint64, credits uint32, epoch uint8) error {
 	return g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Returned: returned, Credits: credits,
 		Epoch: epoch}, cc.Backlog{}, 1)
 }
 
-// sends says whether a message leaves now.
+// sends reports whether a message leaves now.
 func sends(g *Gate, bytes units.Bytes, now units.Time) bool {
 	p := cc.Outgoing{Bytes: min(bytes, 1024), Message: bytes, Completes: true,
 		Backlog: cc.Backlog{Waits: bytes}}
@@ -71,70 +71,70 @@ func TestMessageTakesItsLinesOnce(t *testing.T) {
 	}
 }
 
-// With credits for four messages four leave, and the next one when one was returned.
+// With credits for four messages four leave, and the next one when one is returned.
 func TestMessageWaitsForCredits(t *testing.T) {
 	g := sender(t, "", 64)
 	for range 4 {
 		require.True(t, sends(g, 1024, 1))
 	}
 	require.False(t, sends(g, 1024, 1))
-	require.NoError(t, hear(g, 15, 64, 1))
-	require.False(t, sends(g, 1024, 1), "a line short")
-	require.NoError(t, hear(g, 16, 64, 1))
+	require.NoError(t, hearCredit(g, 15, 64, 1))
+	require.False(t, sends(g, 1024, 1), "one line short")
+	require.NoError(t, hearCredit(g, 16, 64, 1))
 	assert.True(t, sends(g, 1024, 101))
-	assert.Equal(t, GateStats{Messages: 5, Blocked: 1, Waited: 100, Heard: 3}, g.Stats())
+	assert.Equal(t, GateStats{Messages: 5, Blocked: 1, Waited: 100, Received: 3}, g.Stats())
 }
 
-// A message that is larger than all credits leaves alone, and nothing beside it.
+// A message larger than all credits leaves alone, and nothing leaves beside it.
 func TestLargeMessageLeavesAlone(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 64, 1))
 	require.False(t, sends(g, 65*64, 1))
-	require.NoError(t, hear(g, 1, 64, 1))
+	require.NoError(t, hearCredit(g, 1, 64, 1))
 	require.True(t, sends(g, 65*64, 1))
 	assert.EqualValues(t, 1, g.Stats().Overdrawn)
 	require.False(t, sends(g, 1, 1))
-	require.NoError(t, hear(g, 1+65, 64, 1))
+	require.NoError(t, hearCredit(g, 1+65, 64, 1))
 	assert.True(t, sends(g, 1, 1))
 }
 
-// Fewer credits revoke nothing: messages wait until fewer lines are out.
+// Fewer credits revoke nothing: messages wait until fewer lines are outstanding.
 func TestFewerCreditsRevokeNothing(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
-	require.NoError(t, hear(g, 0, 16, 2))
+	require.NoError(t, hearCredit(g, 0, 16, 2))
 	assert.EqualValues(t, 64, g.Outstanding())
-	require.NoError(t, hear(g, 48, 16, 2))
+	require.NoError(t, hearCredit(g, 48, 16, 2))
 	require.False(t, sends(g, 64, 1))
-	require.NoError(t, hear(g, 49, 16, 2))
+	require.NoError(t, hearCredit(g, 49, 16, 2))
 	assert.True(t, sends(g, 64, 1))
 }
 
-// A CREDIT that comes late changes nothing; of those that return as much the newer epoch holds,
-// across its wrap.
+// A late CREDIT changes nothing. Of CREDITs that return the same number of lines the newer epoch
+// applies, across its wraparound.
 func TestCreditThatComesLate(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
-	require.NoError(t, hear(g, 32, 100, 2))
-	require.NoError(t, hear(g, 16, 64, 1))
+	require.NoError(t, hearCredit(g, 32, 100, 2))
+	require.NoError(t, hearCredit(g, 16, 64, 1))
 	assert.EqualValues(t, 100, g.Credits())
-	require.NoError(t, hear(g, 32, 64, 1))
+	require.NoError(t, hearCredit(g, 32, 64, 1))
 	assert.EqualValues(t, 100, g.Credits())
 	for epoch := range 300 {
-		require.NoError(t, hear(g, 32, uint32(1000+epoch), uint8(3+epoch)))
+		require.NoError(t, hearCredit(g, 32, uint32(1000+epoch), uint8(3+epoch)))
 		assert.EqualValues(t, 1000+epoch, g.Credits())
 	}
 	assert.EqualValues(t, 32, g.Outstanding())
 }
 
-// After an outage in which epochs went half round and more the one that comes is news, whatever its
-// number.
+// After an outage in which half or more of the epochs passed, the next CREDIT applies, whatever its
+// epoch.
 func TestCreditAfterAnOutage(t *testing.T) {
 	g := sender(t, "mode=rr", 64)
 	credit := cc.Notice{Kind: cc.NoticeCredit, Credits: 32, Epoch: 1 + 200}
-	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest-1)))
-	assert.EqualValues(t, 64, g.Credits(), "it may be late")
-	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(oldest)))
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge-1)))
+	assert.EqualValues(t, 64, g.Credits(), "the CREDIT may be late")
+	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge)))
 	assert.EqualValues(t, 32, g.Credits())
 }
 
@@ -150,12 +150,12 @@ func TestVoidCredits(t *testing.T) {
 			Returned: 65}, "65 lines returned of 64 posted"},
 		"that, and much more": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2,
 			Returned: 1 << 63}, "posted"},
-		"no credits": {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "no credits"},
+		"no credits": {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "out of range [1, 67108864]"},
 		"more than any cache has": {cc.Notice{Kind: cc.NoticeCredit, Credits: 1<<26 + 1,
-			Epoch: 2}, "any cache"},
-		"a question": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64,
-			Flags: cc.NoticeAsks}, "a question"},
-		"a TOKEN": {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "no CREDIT"},
+			Epoch: 2}, "out of range [1, 67108864]"},
+		"a query": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64,
+			Flags: cc.NoticeAsks}, "got a query"},
+		"a TOKEN": {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "want a notice of kind CREDIT"},
 	} {
 		err := g.Hear(&c.n, cc.Backlog{}, 2)
 		assert.ErrorContains(t, err, c.want, name)
@@ -164,17 +164,18 @@ func TestVoidCredits(t *testing.T) {
 	}
 	_, granter, err := Spec{settings: "llc=1MiB"}.Endpoint().New(path)
 	require.NoError(t, err)
-	granter.Attach(&bell{})
+	granter.Attach(&countingReporter{})
 	assert.ErrorIs(t,
 		granter.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: 1}, 1),
 		cc.ErrForged)
-	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit}, 1), "no question")
-	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeRTS}, 1), "no CREDIT")
+	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit}, 1), "want a query")
+	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeRTS}, 1),
+		"want a notice of kind CREDIT")
 }
 
-// A sender that waits asks after three round trips, but not before 50 us, and then ever more
-// rarely, to once in 1 ms.
-func TestSenderThatWaitsAsks(t *testing.T) {
+// A sender that waits sends a query after three round trips, but not before 50 us, and then at
+// intervals that double up to 1 ms.
+func TestWaitingSenderQueries(t *testing.T) {
 	g := sender(t, "", 16)
 	require.Zero(t, g.Next())
 	require.True(t, sends(g, 1024, 1))
@@ -192,24 +193,24 @@ func TestSenderThatWaitsAsks(t *testing.T) {
 		require.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, n)
 	}
 	g.Lost(0, waits, now)
-	assert.NotZero(t, g.Next(), "some of what waited was taken back")
+	assert.NotZero(t, g.Next(), "some of the waiting data was cancelled")
 	_, some := g.Emit(cc.Backlog{}, g.Next())
-	assert.False(t, some, "what else waited has left")
+	assert.False(t, some, "the rest of it has left")
 	assert.Zero(t, g.Next())
 
 	g = sender(t, "", 16)
 	require.True(t, sends(g, 1024, 1))
 	require.False(t, sends(g, 1024, 1))
 	g.Lost(0, cc.Backlog{}, now)
-	assert.Zero(t, g.Next(), "all was taken back")
-	assert.Zero(t, g.Blocked())
+	assert.Zero(t, g.Next(), "everything was cancelled")
+	assert.Zero(t, g.BlockedSince())
 	assert.Equal(t, now.Sub(1), g.Stats().Waited)
 	g.credits = 32
 	require.True(t, sends(g, 1024, now.Add(us)))
-	assert.Equal(t, now.Sub(1), g.Stats().Waited, "nobody did since")
+	assert.Equal(t, now.Sub(1), g.Stats().Waited, "nothing has waited since")
 }
 
-// In request-response mode the response returns the credits of its request, and of no other.
+// In request-response mode the response returns the credits of its own request only.
 func TestResponseReturnsItsRequest(t *testing.T) {
 	g := sender(t, "mode=rr", 64)
 	require.True(t, sends(g, 3072, 1))
@@ -218,8 +219,8 @@ func TestResponseReturnsItsRequest(t *testing.T) {
 	g.Answered(1000, 2)
 	assert.EqualValues(t, 48, g.Outstanding())
 	assert.True(t, sends(g, 1024, 1))
-	require.ErrorIs(t, hear(g, 65, 64, 2), cc.ErrForged, "of 80 posted 16 were answered")
-	g.Answered(1<<30, 2) // a program's mistake
+	require.ErrorIs(t, hearCredit(g, 65, 64, 2), cc.ErrForged, "of 80 posted 16 were answered")
+	g.Answered(1<<30, 2) // an error of the program
 	assert.Zero(t, g.Outstanding())
 
 	oneway := sender(t, "", 64)
@@ -233,24 +234,25 @@ func TestTermsOfTheConnection(t *testing.T) {
 	require.NoError(t, err)
 	gate, granter, err := spec.Endpoint().New(path)
 	require.NoError(t, err)
-	granter.Attach(&bell{})
+	granter.Attach(&countingReporter{})
 	assert.Equal(t, cc.CreditTerms{Line: 128, Responses: true, Writes: true}, gate.Terms())
 	assert.Equal(t, cc.CreditTerms{Line: 128, Lines: 8192, Responses: true, Writes: true},
 		granter.Terms())
 	agreed := cc.CreditTerms{Line: 64, Lines: 5000}
 	gate.Agree(agreed)
 	assert.EqualValues(t, 5000, gate.Credits())
-	assert.True(t, gate.Ready(&cc.Outgoing{Message: units.GiB}, 1), "a plain WRITE, as was agreed")
+	assert.True(t, gate.Ready(&cc.Outgoing{Message: units.GiB}, 1),
+		"plain WRITEs take no credits, as agreed")
 	gate.Took(&cc.Outgoing{Message: units.GiB}, 1)
 	assert.Zero(t, gate.Outstanding())
 	agreed.Lines = 8192
 	granter.Agree(agreed)
 	n, some := granter.Emit(false, 1)
-	require.True(t, some, "a line is half as long: there are twice as many")
+	require.True(t, some, "lines half as long: twice as many")
 	assert.EqualValues(t, 16384, n.Credits)
 	granter.Delivered(64, 2)
 	granter.Consumed(64, 2)
 	n, some = granter.Emit(false, 2)
 	require.True(t, some)
-	assert.EqualValues(t, 1, n.Returned, "one-way, as was agreed")
+	assert.EqualValues(t, 1, n.Returned, "one-way, as agreed")
 }

@@ -8,253 +8,256 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Granter is the receiver's half: it returns the lines of messages that the program has consumed,
-// and says how many credits there are.
+// Granter is the receiver's half. It returns the lines of messages that the program has consumed,
+// and announces the number of credits.
 type Granter struct {
-	pool     *pool
-	sensor   *Sensor
-	shift    lineShift
-	answers  bool // responses return credits
-	writes   bool
-	fixed    Lines       // δ
-	floor    units.Bytes // a packet
-	gather   units.Duration
-	weight   int
-	priority int
+	pool      *pool
+	sensor    *Sensor
+	shift     lineShift
+	responses bool // responses return credits
+	writes    bool
+	fixed     Lines       // δ, if it is configured
+	floor     units.Bytes // the least share: one packet
+	gather    units.Duration
+	weight    int
+	priority  int
 
 	delivered  Lines // since the connection began
-	consumed   Lines // of it
+	consumed   Lines // of these
 	unconsumed units.Bytes
-	last       units.Time     // up to when idle is counted
-	busy       units.Time     // when the program began with what it has
-	idle       units.Duration // when it had nothing, since the sample
+	idleFrom   units.Time     // up to when idle is counted
+	busySince  units.Time     // when the program began to process the current message
+	idle       units.Duration // without unconsumed data, since the last sample
 	sampled    struct {
-		at    units.Time
+		dueAt units.Time
 		lines Lines // consumed
 	}
-	loosened loosened
-	timed    timed
+	delta   delta
+	service serviceTimes
 
-	credits Lines       // to be said
-	next    units.Bytes // the share of the cache in it
-	told    struct {
+	credits   Lines       // to announce next
+	next      units.Bytes // the share of the pool that they are computed from
+	announced struct {
 		returned Lines
 		credits  Lines
 		state    cc.CacheState
 	}
-	most  Lines // that is returned with others: an eighth of what was told
-	epoch uint8
-	asked bool
-	at    units.Time // when a CREDIT is due; 0 never
-	seen  uint32     // the sensor's version
-	stats GranterStats
-	drive cc.Reporter
+	eighth      Lines // an eighth of the announced credits
+	epoch       uint8
+	queried     bool       // a query is not yet answered
+	dueAt       units.Time // when a CREDIT is due; 0: none is
+	seenVersion uint32     // the sensor's version at the last computation
+	stats       GranterStats
+	reporter    cc.Reporter
 
-	// The pool's.
-	place   int
-	share   units.Bytes // that the sender was told of
-	shrinks bool
-	active  bool
-	heardAt units.Time
+	// Fields that the pool manages.
+	index      int         // index in pool.members
+	share      units.Bytes // that was announced to the sender
+	mustShrink bool        // a smaller share is to be announced
+	active     bool
+	activeAt   units.Time // when the connection was last active
 }
 
-// GranterStats is what happened at a Granter.
+// GranterStats counts what happened at a Granter.
 type GranterStats struct {
 	Delivered uint64 // messages
-	Consumed  uint64 // of them
-	Credits   uint64 // CREDITs
-	Asked     uint64 // questions
+	Consumed  uint64 // of these
+	Credits   uint64 // CREDITs sent
+	Asked     uint64 // queries received
 }
 
-// timed is how long the program took with the newest message, and how long one waited for it: one
-// after the other.
-type timed struct {
-	upTo           Lines      // delivered with that which waits; 0 none does
-	at             units.Time // when it was delivered
+// serviceTimes holds how long the program processed the newest message, and how long a sampled
+// message waited before it. One message is sampled at a time.
+type serviceTimes struct {
+	upTo           Lines      // Granter.delivered, the sampled message included; 0: none is sampled
+	at             units.Time // when the sampled message was delivered
 	waited, served units.Duration
-	fresh          bool // the sender was not told
+	fresh          bool // not yet announced to the sender
 }
 
 var (
-	errKind   = errors.New("carc: the notice is no CREDIT")
-	errAnswer = errors.New("carc: a CREDIT that is no question, where credits are given")
+	errKind     = errors.New("carc: want a notice of kind CREDIT")
+	errNotQuery = errors.New("carc: want a query, got CREDIT with credits")
 )
 
 func newGranter(o *options, path cc.Path, p *pool, s Share) *Granter {
 	return &Granter{
-		pool: p, sensor: p.sensor, shift: shiftOf(o.line), answers: o.mode == "rr",
+		pool: p, sensor: p.sensor, shift: shiftOf(o.line), responses: o.mode == "rr",
 		writes: o.writes,
 		fixed:  o.fixed, floor: path.Payload, gather: o.gather, weight: s.Weight,
 		priority: s.Priority,
-		loosened: newLoosened(o, path.BaseRTT),
+		delta:    newDelta(o, path.BaseRTT),
 	}
 }
 
-// Unconsumed is what was delivered and not consumed.
+// Unconsumed returns the bytes that were delivered and not consumed.
 func (g *Granter) Unconsumed() units.Bytes { return g.unconsumed }
 
-// Credits is how many the sender was told of.
-func (g *Granter) Credits() Lines { return g.told.credits }
+// Credits returns the number of credits last announced to the sender.
+func (g *Granter) Credits() Lines { return g.announced.credits }
 
-// Loosened is δ of that: what covers the round trip, or what it is fixed to.
-func (g *Granter) Loosened() Lines { return g.loosened.delta + g.fixed }
+// Delta returns δ, which Credits includes: the part that covers the round trip plus the fixed δ.
+func (g *Granter) Delta() Lines { return g.delta.lines + g.fixed }
 
-// Estimate is what would cover the round trip, v2·RTT, of a one-way connection.
-func (g *Granter) Estimate() Lines { return g.loosened.need }
+// Estimate returns the number of lines that cover the round trip, v2·RTT, of a one-way connection.
+func (g *Granter) Estimate() Lines { return g.delta.estimate }
 
-// Stats answers the counters.
+// Stats returns the counters.
 func (g *Granter) Stats() GranterStats { return g.stats }
 
-// Attach implements cc.Granter: it takes its share of the pool, and gives it back at the end.
+// Attach implements cc.Granter: the connection joins the pool, or leaves it at its end.
 func (g *Granter) Attach(r cc.Reporter) {
-	was := g.drive
-	switch g.drive = r; {
+	was := g.reporter
+	switch g.reporter = r; {
 	case was == nil && r != nil:
 		g.pool.join(g)
 	case was != nil && r == nil:
-		g.sensor.shrank(g.unconsumed, g.pool.now)
-		g.unconsumed, g.at = 0, 0
+		g.sensor.onConsumed(g.unconsumed, g.pool.now)
+		g.unconsumed, g.dueAt = 0, 0
 		g.pool.leave(g)
 	}
 }
 
-// Terms implements cc.CreditGranter. The credits that it tells of count as told.
+// Terms implements cc.CreditGranter. The credits that it returns count as announced.
 func (g *Granter) Terms() cc.CreditTerms {
-	g.compute()
-	g.tells()
-	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.answers,
+	g.computeCredits()
+	g.noteAnnounced()
+	return cc.CreditTerms{Line: 1 << g.shift, Lines: uint32(g.credits), Responses: g.responses,
 		Writes: g.writes}
 }
 
 // Agree implements cc.CreditGranter.
 func (g *Granter) Agree(t cc.CreditTerms) {
-	g.shift, g.answers = shiftOf(t.Line), t.Responses
-	g.told.credits, g.most = Lines(t.Lines), max(1, Lines(t.Lines)/8)
-	g.at = 0
-	g.look(g.pool.now)
+	g.shift, g.responses = shiftOf(t.Line), t.Responses
+	g.announced.credits, g.eighth = Lines(t.Lines), max(1, Lines(t.Lines)/8)
+	g.dueAt = 0
+	g.refresh(g.pool.now)
 }
 
 // Delivered implements cc.CreditGranter.
 func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.stats.Delivered++
 	g.delivered += g.shift.lines(bytes)
-	if g.answers && g.timed.upTo == 0 {
-		g.timed.upTo, g.timed.at = g.delivered, now
+	if g.responses && g.service.upTo == 0 {
+		g.service.upTo, g.service.at = g.delivered, now
 	}
 	if g.unconsumed == 0 {
-		g.idle += now.Sub(g.last)
-		g.last, g.busy = now, now
+		g.idle += now.Sub(g.idleFrom)
+		g.idleFrom, g.busySince = now, now
 	}
 	g.unconsumed += bytes
-	g.sensor.grew(bytes, now)
-	g.hears(now)
+	g.sensor.onDelivered(bytes, now)
+	g.markActive(now)
 }
 
 // Away implements cc.Absentee.
-func (g *Granter) Away(d units.Duration, now units.Time) { g.sensor.away(d, now) }
+func (g *Granter) Away(d units.Duration, now units.Time) { g.sensor.onAbsence(d, now) }
 
-// Consumed implements cc.Granter. It takes messages in the order in which they were delivered.
+// Consumed implements cc.Granter. Messages are consumed in the order in which they were delivered.
 func (g *Granter) Consumed(bytes units.Bytes, now units.Time) {
 	g.stats.Consumed++
 	own := min(bytes, g.unconsumed)
 	g.unconsumed -= own
 	g.consumed += min(g.shift.lines(bytes), g.delivered-g.consumed)
-	g.sensor.shrank(own, now)
-	if g.answers {
-		g.time(now)
-	} else if now.Sub(g.sampled.at) >= g.loosened.rtt/samples {
-		g.sample(now)
+	g.sensor.onConsumed(own, now)
+	if g.responses {
+		g.recordService(now)
+	} else if now.Sub(g.sampled.dueAt) >= g.delta.rtt/samplesPerRTT {
+		g.measure(now)
 	}
-	g.last, g.busy = now, now
-	if g.seen != g.sensor.version {
-		g.note(now)
+	g.idleFrom, g.busySince = now, now
+	if g.seenVersion != g.sensor.version {
+		g.update(now)
 	}
 	g.schedule(now)
 }
 
-// time takes the time of a message, for the sender to know how long its request was here.
-func (g *Granter) time(now units.Time) {
-	t := &g.timed
-	if t.served, t.fresh = now.Sub(g.busy), true; t.upTo != 0 && g.consumed >= t.upTo {
-		t.waited, t.upTo = max(0, g.busy.Sub(t.at)), 0
+// recordService records the processing time of a message, which the sender needs for its own
+// estimate.
+func (g *Granter) recordService(now units.Time) {
+	t := &g.service
+	if t.served, t.fresh = now.Sub(g.busySince), true; t.upTo != 0 && g.consumed >= t.upTo {
+		t.waited, t.upTo = max(0, g.busySince.Sub(t.at)), 0
 	}
 }
 
-// returned is what goes back by CREDITs: nothing where responses return it.
+// returned returns how many lines CREDITs return: none where responses do.
 func (g *Granter) returned() Lines {
-	if g.answers {
+	if g.responses {
 		return 0
 	}
 	return g.consumed
 }
 
-// note takes in what a window of time, and others, brought.
-func (g *Granter) note(now units.Time) {
+// update updates the pool, and what is to be announced.
+func (g *Granter) update(now units.Time) {
 	g.pool.tick(now)
-	g.look(now)
+	g.refresh(now)
 }
 
-// sample takes how fast the program was since the last one.
-func (g *Granter) sample(now units.Time) {
-	if took := now.Sub(g.sampled.at) - g.idle; took >= g.loosened.rtt/samples {
-		g.loosened.sample(took, g.consumed-g.sampled.lines)
-		g.sampled.at, g.sampled.lines, g.idle = now, g.consumed, 0
+// measure measures the program's speed since the last sample.
+func (g *Granter) measure(now units.Time) {
+	if took := now.Sub(g.sampled.dueAt) - g.idle; took >= g.delta.rtt/samplesPerRTT {
+		g.delta.addSample(took, g.consumed-g.sampled.lines)
+		g.sampled.dueAt, g.sampled.lines, g.idle = now, g.consumed, 0
 	}
 }
 
-// look computes what is to be said, and whether now.
-func (g *Granter) look(now units.Time) {
-	g.compute()
-	if g.news() {
-		g.at = sooner(g.at, moment(now))
+// refresh recomputes the credits, and schedules a CREDIT if the change is urgent.
+func (g *Granter) refresh(now units.Time) {
+	g.computeCredits()
+	if g.isUrgent() {
+		g.dueAt = earlier(g.dueAt, nonZero(now))
 	}
 }
 
-// ask has it look when another connection has changed something.
-func (g *Granter) ask(now units.Time) {
-	if g.look(now); g.at != 0 {
-		g.drive.Ask()
+// onPoolChange recomputes the credits after a change of another connection.
+func (g *Granter) onPoolChange(now units.Time) {
+	if g.refresh(now); g.dueAt != 0 {
+		g.reporter.Ask()
 	}
 }
 
-// compute decides how many credits there are: the share, what other memory traffic takes of it, and
-// what loosens it.
-func (g *Granter) compute() {
-	g.seen = g.sensor.version
-	g.next = g.pool.share(g)
+// computeCredits determines the number of credits: the share, less the reduction for other memory
+// traffic, plus δ.
+func (g *Granter) computeCredits() {
+	g.seenVersion = g.sensor.version
+	g.next = g.pool.availableShare(g)
 	floor := g.shift.lines(g.floor)
-	c := max(floor, Lines((g.next-g.next*units.Bytes(g.sensor.cut)/cuts)>>g.shift))
-	if !g.answers {
-		g.loosened.loosen(c, g.sensor.state)
+	c := max(floor, Lines((g.next-g.next*units.Bytes(g.sensor.reduction)/cuts)>>g.shift))
+	if !g.responses {
+		g.delta.update(c, g.sensor.state)
 	}
-	g.credits = min(max(floor, c+g.loosened.delta+g.fixed), MostCredits)
+	g.credits = min(max(floor, c+g.delta.lines+g.fixed), MaxCredits)
 }
 
-// news says whether what changed cannot wait until lines are returned: a smaller share, an eighth
-// more credits or fewer, or another state where the sender's δ follows it.
-func (g *Granter) news() bool {
-	change := g.credits - g.told.credits
-	return g.asked || g.next < g.share || max(change, -change) > g.told.credits/8 || g.answers &&
-		g.sensor.state != g.told.state
+// isUrgent reports whether a change must be announced before lines are returned: a smaller share, a
+// change of the credits by more than an eighth, a query, or another state where the sender computes
+// δ from it.
+func (g *Granter) isUrgent() bool {
+	change := g.credits - g.announced.credits
+	return g.queried || g.next < g.share || max(change, -change) > g.announced.credits/8 ||
+		g.responses && g.sensor.state != g.announced.state
 }
 
-// schedule decides when lines are returned by a CREDIT of their own: when half of the credits are
-// out, as far as the sender knows. Then it is an eighth at once, and whatever there is after a
-// while; but a quarter while the program has work. Else they ride on an acknowledgement.
+// schedule determines when a CREDIT of its own returns lines, which happens only when half of the
+// credits are outstanding as far as the sender knows. An eighth of the credits is returned at once,
+// fewer after the time gather; while the program has a backlog, a quarter is returned at once. In
+// all other cases lines are returned with an acknowledgement.
 func (g *Granter) schedule(now units.Time) {
-	switch owed := g.returned() - g.told.returned; {
-	case owed == 0 || g.delivered-g.told.returned < 4*g.most:
-	case owed >= 2*g.most || owed >= g.most && !g.works():
-		g.at = sooner(g.at, moment(now))
-	case g.at == 0 && !g.works():
-		g.at = moment(now.Add(g.gather))
+	switch owed := g.returned() - g.announced.returned; {
+	case owed == 0 || g.delivered-g.announced.returned < 4*g.eighth:
+	case owed >= 2*g.eighth || owed >= g.eighth && !g.hasBacklog():
+		g.dueAt = earlier(g.dueAt, nonZero(now))
+	case g.dueAt == 0 && !g.hasBacklog():
+		g.dueAt = nonZero(now.Add(g.gather))
 	}
 }
 
-// works says whether the program has more to do than comes in two round trips: a sender that hears
-// later of what is returned does not keep it waiting.
-func (g *Granter) works() bool {
-	return g.loosened.need > 0 && g.delivered-g.consumed > 2*g.loosened.need
+// hasBacklog reports whether the program has more unconsumed data than arrives in two round trips.
+// A later return of credits then does not leave it without data.
+func (g *Granter) hasBacklog() bool {
+	return g.delta.estimate > 0 && g.delivered-g.consumed > 2*g.delta.estimate
 }
 
 // Hear implements cc.Granter.
@@ -263,56 +266,56 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 	case n.Kind != cc.NoticeCredit:
 		return errKind
 	case n.Flags&cc.NoticeAsks == 0:
-		return errAnswer
+		return errNotQuery
 	case n.Returned > uint64(g.returned()):
 		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned,
 			g.returned(), cc.ErrForged)
 	}
 	g.stats.Asked++
-	g.asked, g.at = true, sooner(g.at, moment(now))
-	g.hears(now)
-	g.note(now)
+	g.queried, g.dueAt = true, earlier(g.dueAt, nonZero(now))
+	g.markActive(now)
+	g.update(now)
 	return nil
 }
 
-// Emit implements cc.Granter. It may be asked whenever a CREDIT has something to ride on.
+// Emit implements cc.Granter. It may be called whenever a CREDIT can be piggybacked.
 func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
-	g.note(now)
-	if g.returned() == g.told.returned && !g.timed.fresh && !g.news() {
-		g.at = 0
+	g.update(now)
+	if g.returned() == g.announced.returned && !g.service.fresh && !g.isUrgent() {
+		g.dueAt = 0
 		return cc.Notice{}, false
 	}
-	if g.credits != g.told.credits || g.sensor.state != g.told.state {
+	if g.credits != g.announced.credits || g.sensor.state != g.announced.state {
 		g.epoch++
 	}
-	g.tells()
-	g.told.returned, g.told.state = g.returned(), g.sensor.state
-	g.asked, g.timed.fresh, g.at = false, false, 0
+	g.noteAnnounced()
+	g.announced.returned, g.announced.state = g.returned(), g.sensor.state
+	g.queried, g.service.fresh, g.dueAt = false, false, 0
 	g.stats.Credits++
 	return cc.Notice{
-		Kind: cc.NoticeCredit, Credits: uint32(g.told.credits), Epoch: g.epoch,
-		Returned: uint64(g.told.returned), Cache: g.told.state, Waited: g.timed.waited,
-		Served: g.timed.served,
+		Kind: cc.NoticeCredit, Credits: uint32(g.announced.credits), Epoch: g.epoch,
+		Returned: uint64(g.announced.returned), Cache: g.announced.state, Waited: g.service.waited,
+		Served: g.service.served,
 	}, true
 }
 
-// tells is that the sender is told how many credits there are.
-func (g *Granter) tells() {
-	g.told.credits, g.most = g.credits, max(1, g.credits/8)
-	g.pool.tell(g, g.next)
+// noteAnnounced records the credits as announced.
+func (g *Granter) noteAnnounced() {
+	g.announced.credits, g.eighth = g.credits, max(1, g.credits/8)
+	g.pool.announce(g, g.next)
 }
 
 // Next implements cc.Granter.
-func (g *Granter) Next() units.Time { return g.at }
+func (g *Granter) Next() units.Time { return g.dueAt }
 
-// hears is that the connection is active.
-func (g *Granter) hears(now units.Time) {
+// markActive marks the connection as active.
+func (g *Granter) markActive(now units.Time) {
 	if g.pool.byActivity {
-		g.pool.active(g, now)
+		g.pool.markActive(g, now)
 	}
 }
 
-// Arrived implements cc.Granter: a message counts when it is here, whole.
+// Arrived implements cc.Granter. Only whole messages count: see Delivered.
 func (*Granter) Arrived(*cc.Arrival, units.Time) {}
 
 // Missing implements cc.Granter.

@@ -10,15 +10,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// receiver is a granter that has told of its credits.
+// receiver returns a granter that has announced its credits.
 func receiver(t *testing.T, text string) *Granter {
 	_, all := connections(t, text, Share{})
-	speak(all, 1)
+	emitAll(all, 1)
 	return all[0]
 }
 
-// An eighth of the credits is returned at once, less is when something is said anyway, and after a
-// while only when the sender may be short of it.
+// An eighth of the credits is returned at once. Fewer are returned when a CREDIT is sent anyway,
+// and after a delay only when the sender may run out of credits.
 func TestWhenLinesAreReturned(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off") // 1024 lines
 	now := units.Time(2)
@@ -26,7 +26,7 @@ func TestWhenLinesAreReturned(t *testing.T) {
 		g.Delivered(1024, now)
 	}
 	g.Consumed(1024, now)
-	assert.Zero(t, g.Next(), "the sender has plenty")
+	assert.Zero(t, g.Next(), "the sender has enough credits")
 	n, some := g.Emit(false, now)
 	require.True(t, some, "an ACK may carry it")
 	assert.EqualValues(t, 16, n.Returned)
@@ -38,14 +38,14 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	g.Consumed(1024, now)
 	g.Consumed(1024, now.Add(us))
 	assert.Equal(t, now.Add(10*us), g.Next(),
-		"half of the credits are out: 10 us after the first line")
+		"half of the credits are outstanding: 10 us after the first line")
 	for range 6 {
 		g.Consumed(1024, now.Add(2*us))
 	}
 	assert.Equal(t, now.Add(2*us), g.Next(), "128 lines of 1024")
 }
 
-func TestQuestionIsAnsweredAtOnce(t *testing.T) {
+func TestQueryIsAnsweredAtOnce(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off")
 	require.NoError(t, g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, 5))
 	require.Equal(t, units.Time(5), g.Next())
@@ -55,15 +55,14 @@ func TestQuestionIsAnsweredAtOnce(t *testing.T) {
 	assert.Zero(t, g.Next(), "once")
 }
 
-// Explicit returns, where nothing leaves that they could ride on: one for 64 messages, of what a
-// sender has in hand.
+// Where nothing leaves that lines could be piggybacked on, one CREDIT returns 64 messages or more.
 func TestExplicitReturnsAreFew(t *testing.T) {
 	g := receiver(t, "llc=12MiB,delta=off")
 	now, messages := units.Time(2), 0
 	for ; messages < 100000; messages++ {
 		now = now.Add(800 * units.Nanosecond)
 		g.Delivered(1024, now)
-		if messages >= 6000 { // a backlog of a half
+		if messages >= 6000 { // half of the credits are outstanding
 			g.Consumed(1024, now)
 		}
 		if at := g.Next(); at != 0 && !at.After(now) {
@@ -74,8 +73,8 @@ func TestExplicitReturnsAreFew(t *testing.T) {
 	assert.Greater(t, g.Stats().Credits, uint64(20))
 }
 
-// What a program gives back is at most what it got, whatever it says.
-func TestProgramCannotForge(t *testing.T) {
+// A program cannot return more than it received.
+func TestProgramCannotReturnTooMuch(t *testing.T) {
 	g := receiver(t, "llc=64KiB")
 	g.Delivered(1024, 2)
 	g.Consumed(4096, 3)
@@ -87,7 +86,7 @@ func TestProgramCannotForge(t *testing.T) {
 	assert.Zero(t, g.sensor.Unconsumed())
 }
 
-// Of a request the sender is told how long it waited, and how long the program took.
+// For a request the sender learns how long it waited, and how long the program took.
 func TestTimesOfRequests(t *testing.T) {
 	g := receiver(t, "llc=64KiB,mode=rr")
 	at := func(n int) units.Time { return units.Time(1).Add(units.Duration(n) * us) }
@@ -100,7 +99,7 @@ func TestTimesOfRequests(t *testing.T) {
 		g.Consumed(1024, at(c.consumed))
 		n, some := g.Emit(false, at(c.consumed))
 		require.True(t, some)
-		assert.Zero(t, n.Returned, "the response does")
+		assert.Zero(t, n.Returned, "the response returns it")
 		assert.Equal(t, units.Duration(c.waited)*us, n.Waited)
 		assert.Equal(t, units.Duration(c.served)*us, n.Served)
 		g.Consumed(1024, at(c.consumed+1))
@@ -109,7 +108,7 @@ func TestTimesOfRequests(t *testing.T) {
 		g.Delivered(1024, at(50))
 	}
 	g.Consumed(1024, at(53))
-	g.Delivered(1024, at(54)) // the next whose time is taken
+	g.Delivered(1024, at(54)) // the next one that is timed
 	for _, when := range []int{55, 57, 60} {
 		g.Consumed(1024, at(when))
 	}

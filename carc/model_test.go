@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is senders and one receiver, message by message: data is delivered in order and once, for a
-// transport sees to that; CREDITs are lost, doubled and overtake each other.
+// model simulates senders and one receiver, message by message. Data is delivered in order and
+// exactly once, as by a transport; CREDITs are lost, duplicated and reordered.
 type model struct {
 	t   testing.TB
 	rng *rand.Rand
@@ -32,29 +32,29 @@ type link struct {
 
 	waits   []units.Bytes // messages that are posted
 	first   int           // of waits, the next that leaves
-	free    units.Time    // when its last message will have been delivered
+	free    units.Time    // when the last message that left will have been delivered
 	held    []units.Bytes
 	works   bool
 	service units.Duration // of the program with a line
 
-	polled, told units.Time // that are due
+	senderAt, receiverAt units.Time // when the next poll of the sender and of the receiver is due
 
-	// The account.
-	out   []owed
-	past  []force
-	spent struct{ messages, consumed int }
+	// Expected state.
+	out     []outstanding
+	inForce []creditsInForce
+	spent   struct{ messages, consumed int }
 }
 
-// owed is a message that was posted and is not returned.
-type owed struct {
+// outstanding is a message that was posted and not returned.
+type outstanding struct {
 	upTo  Lines
 	at    units.Time
 	large bool
 	lines Lines
 }
 
-// force is how many credits there are from a moment on.
-type force struct {
+// creditsInForce is the number of credits in force from a time on.
+type creditsInForce struct {
 	from    units.Time
 	credits Lines
 }
@@ -79,18 +79,18 @@ func (m *model) connect(share Share) *link {
 	l.gate, l.granter, err = m.ep.NewShare(path, share)
 	require.NoError(m.t, err)
 	l.granter.Attach(l)
-	if m.rng.IntN(2) == 0 { // else by CREDITs alone
+	if m.rng.IntN(2) == 0 { // otherwise the first CREDIT sets the credits
 		terms := l.granter.Terms()
 		l.granter.Agree(terms)
 		l.gate.Agree(terms)
 	}
-	l.past = []force{{m.Now, l.gate.Credits()}}
+	l.inForce = []creditsInForce{{m.Now, l.gate.Credits()}}
 	m.links = append(m.links, l)
-	l.say()
+	l.pollReceiver()
 	return l
 }
 
-// close ends a connection, with all that is under way.
+// close ends a connection, with everything outstanding.
 func (l *link) close() {
 	l.gone = true
 	l.granter.Attach(nil)
@@ -105,7 +105,7 @@ func (l *link) close() {
 func (*link) Report(*cc.Event, units.Time) {}
 
 // Ask implements cc.Reporter.
-func (l *link) Ask() { l.At(l.Now, l.say) }
+func (l *link) Ask() { l.At(l.Now, l.pollReceiver) }
 
 func (l *link) backlog() (b cc.Backlog) {
 	for _, bytes := range l.waits[l.first:] {
@@ -118,11 +118,11 @@ func (l *link) backlog() (b cc.Backlog) {
 func (l *link) post(bytes units.Bytes) {
 	l.waits = append(l.waits, bytes)
 	l.gate.Posted(bytes, l.backlog(), l.Now)
-	l.send()
+	l.pollSender()
 }
 
-// send is a poll of the sender.
-func (l *link) send() {
+// pollSender polls the sender.
+func (l *link) pollSender() {
 	if l.gone {
 		return
 	}
@@ -130,7 +130,7 @@ func (l *link) send() {
 		if n, some := l.gate.Emit(l.backlog(), l.Now); some {
 			l.carry(func() {
 				require.NoError(l.t, l.granter.Hear(&n, l.Now))
-				l.say()
+				l.pollReceiver()
 			})
 		}
 	}
@@ -143,27 +143,27 @@ func (l *link) send() {
 		}
 		large := l.gate.shift.lines(bytes) > l.gate.Credits()
 		l.gate.Took(&p, l.Now)
-		if l.rng.IntN(8) == 0 { // it is sent again, which costs nothing
+		if l.rng.IntN(8) == 0 { // a retransmission takes no credits
 			p.Again = true
 			l.gate.Took(&p, l.Now)
 		}
 		l.first++
 		l.spent.messages++
 		if n := l.gate.shift.lines(bytes); n > 0 {
-			l.out = append(l.out, owed{l.gate.posted, l.Now, large, n})
+			l.out = append(l.out, outstanding{l.gate.posted, l.Now, large, n})
 		}
-		l.look()
+		l.check()
 		l.free = max(l.free, l.Now.Add(path.BaseRTT/2+l.some(2*path.BaseRTT)))
 		l.At(l.free, func() { l.deliver(bytes) })
 	}
-	if at := l.gate.Next(); at != 0 && (at.Before(l.polled) || !l.polled.After(l.Now)) {
-		l.polled = at
-		l.At(at, l.send)
+	if at := l.gate.Next(); at != 0 && (at.Before(l.senderAt) || !l.senderAt.After(l.Now)) {
+		l.senderAt = at
+		l.At(at, l.pollSender)
 	}
-	l.look()
+	l.check()
 }
 
-// deliver is a message at the receiver.
+// deliver delivers a message to the receiver.
 func (l *link) deliver(bytes units.Bytes) {
 	if l.gone {
 		return
@@ -171,16 +171,16 @@ func (l *link) deliver(bytes units.Bytes) {
 	l.granter.Delivered(bytes, l.Now)
 	l.held = append(l.held, bytes)
 	if l.rng.IntN(2) == 0 {
-		l.speak() // an acknowledgement leaves
+		l.emit() // with an acknowledgement
 	}
-	l.say()
+	l.pollReceiver()
 	if !l.works {
 		l.works = true
 		l.work()
 	}
 }
 
-// work is the program, which takes its time with the oldest message.
+// work is the program, which processes the oldest message.
 func (l *link) work() {
 	bytes := l.held[0]
 	took := units.Duration(l.granter.shift.lines(bytes)+1) * l.service
@@ -194,13 +194,13 @@ func (l *link) work() {
 		l.held = l.held[1:]
 		l.granter.Consumed(bytes, l.Now)
 		l.spent.consumed++
-		l.say()
-		if l.gate.answers {
+		l.pollReceiver()
+		if l.gate.responses {
 			l.after(path.BaseRTT/2, func() {
 				if !l.gone {
 					l.gate.Answered(bytes, l.Now)
 					l.returned()
-					l.send()
+					l.pollSender()
 				}
 			})
 		}
@@ -210,33 +210,33 @@ func (l *link) work() {
 	})
 }
 
-// say is a poll of the receiver.
-func (l *link) say() {
+// pollReceiver polls the receiver.
+func (l *link) pollReceiver() {
 	if l.gone {
 		return
 	}
 	at := l.granter.Next()
 	for ; at != 0 && !at.After(l.Now); at = l.granter.Next() {
-		l.speak()
+		l.emit()
 	}
-	if at != 0 && (at.Before(l.told) || !l.told.After(l.Now)) {
-		l.told = at
-		l.At(at, l.say)
+	if at != 0 && (at.Before(l.receiverAt) || !l.receiverAt.After(l.Now)) {
+		l.receiverAt = at
+		l.At(at, l.pollReceiver)
 	}
-	l.look()
+	l.check()
 }
 
-func (l *link) speak() {
+func (l *link) emit() {
 	if n, some := l.granter.Emit(false, l.Now); some {
 		l.carry(func() {
 			require.NoError(l.t, l.gate.Hear(&n, l.backlog(), l.Now))
 			l.returned()
-			l.send()
+			l.pollSender()
 		})
 	}
 }
 
-// carry takes a notice to the other end, perhaps.
+// carry carries a notice to the other end: once, twice or not at all.
 func (l *link) carry(heard func()) {
 	for copies := 1 + l.rng.IntN(10)/9; copies > 0; copies-- {
 		if l.rng.Float64() < l.loss {
@@ -250,27 +250,27 @@ func (l *link) carry(heard func()) {
 	}
 }
 
-// returned takes what the sender knows to be returned off the account.
+// returned removes the messages that the sender knows to be returned.
 func (l *link) returned() {
-	for len(l.out) > 0 && l.out[0].upTo <= l.gate.returned+l.gate.answered {
+	for len(l.out) > 0 && l.out[0].upTo <= l.gate.returned+l.gate.returnedByResponse {
 		l.out = l.out[1:]
 	}
-	if now := l.gate.Credits(); now != l.past[len(l.past)-1].credits {
-		l.past = append(l.past, force{l.Now, now})
+	if now := l.gate.Credits(); now != l.inForce[len(l.inForce)-1].credits {
+		l.inForce = append(l.inForce, creditsInForce{l.Now, now})
 	}
 }
 
-// look holds the account of this connection, and of the pool, against what must be.
-func (l *link) look() {
+// check checks the invariants of this connection and of the pool.
+func (l *link) check() {
 	if l.gone {
 		return
 	}
 	most := l.gate.Credits()
 	if len(l.out) > 0 {
-		for len(l.past) > 1 && !l.past[1].from.After(l.out[0].at) {
-			l.past = l.past[1:]
+		for len(l.inForce) > 1 && !l.inForce[1].from.After(l.out[0].at) {
+			l.inForce = l.inForce[1:]
 		}
-		for _, f := range l.past {
+		for _, f := range l.inForce {
 			most = max(most, f.credits)
 		}
 	}
@@ -278,31 +278,31 @@ func (l *link) look() {
 	for i, o := range l.out {
 		if o.large {
 			require.Zero(l.t, i,
-				"a message that is larger than all credits left while another was not returned")
+				"a message larger than all credits left while another was outstanding")
 			larges = o.lines
 		}
 	}
 	out := l.gate.Outstanding()
 	require.LessOrEqual(l.t, out, most+larges, "posted %d, returned %d, answered %d", l.gate.posted,
-		l.gate.returned, l.gate.answered)
+		l.gate.returned, l.gate.returnedByResponse)
 	require.True(l.t, out >= 0)
 	held := Lines(0)
 	for _, bytes := range l.held {
 		held += l.granter.shift.lines(bytes)
 	}
-	require.LessOrEqual(l.t, held, out, "more is unconsumed than the sender owes")
+	require.LessOrEqual(l.t, held, out, "more is unconsumed than outstanding")
 
 	p, shares, least := l.granter.pool, units.Bytes(0), units.Bytes(0)
 	for _, m := range l.links {
 		if shares += m.granter.share; m.granter.share == path.Payload {
-			least += path.Payload // which everyone has, whatever the cache
+			least += path.Payload // the minimum of each connection, whatever the cache
 		}
 	}
-	require.Equal(l.t, shares, p.told)
+	require.Equal(l.t, shares, p.announced)
 	require.LessOrEqual(l.t, shares, p.cache+least, "%d connections", len(l.links))
 }
 
-// settings draws what a run is with.
+// settings draws the parameters of a run.
 func settings(rng *rand.Rand) string {
 	pick := func(of ...string) string { return of[rng.IntN(len(of))] }
 	text := "llc=" + pick("4KiB", "16KiB", "64KiB", "1MiB")
@@ -310,8 +310,8 @@ func settings(rng *rand.Rand) string {
 	return text + ",share=" + pick("all", "all", "active") + ",gather=" + pick("0s", "10us", "50us")
 }
 
-// Whatever is lost, doubled and late, whoever comes and goes: what is under way is within the
-// credits, and none is lost for ever.
+// TestModel checks that, whatever is lost, duplicated and late and whatever connections open and
+// close, the outstanding lines stay within the credits, and no credits are lost for good.
 func TestModel(t *testing.T) {
 	seeds := uint64(2000)
 	if testing.Short() {
@@ -342,7 +342,7 @@ func run(t *testing.T, seed uint64) {
 	for range 1 + rng.IntN(5) {
 		connect()
 	}
-	for range rng.IntN(4) { // come, go, and come back
+	for range rng.IntN(4) { // close some connections, and open others
 		m.after(m.some(units.Millisecond), func() {
 			if rng.IntN(2) == 0 && len(m.links) > 1 {
 				m.links[rng.IntN(len(m.links))].close()
@@ -357,14 +357,14 @@ func run(t *testing.T, seed uint64) {
 		})
 	}
 	m.Run(m.Now.Add(300 * units.Millisecond))
-	for _, l := range m.links { // all credits are there: a message that takes each of them leaves
-		require.Equal(t, len(l.waits), l.first, "messages that wait for ever")
+	for _, l := range m.links { // a message that takes all credits leaves
+		require.Equal(t, len(l.waits), l.first, "messages still wait")
 		require.Equal(t, l.spent.messages, l.spent.consumed)
 		l.post(units.Bytes(l.gate.Credits()) * 64)
 	}
 	m.Run(m.Now.Add(100 * units.Millisecond))
 	for _, l := range m.links {
-		require.Equal(t, len(l.waits), l.first, "credits were lost: %d of %d are out",
+		require.Equal(t, len(l.waits), l.first, "credits were lost: %d of %d are outstanding",
 			l.gate.Outstanding(), l.gate.Credits())
 		require.Equal(t, l.spent.messages, l.spent.consumed)
 		require.Zero(t, l.granter.Unconsumed())

@@ -6,31 +6,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pool is the cache of one receiver, shared by the connections.
+// pool is the cache of one receiver, shared by its connections.
 //
-// A share shrinks when its Granter says so, and nothing under way is revoked; it grows when others
-// have shrunk, so that shares never are more than the cache. With more than 16 weights there is a
-// little in hand for connections to come, a ninth at most, so that not every one has all others
-// shrink; and what a connection leaves is given away when the pool has been as it is for a while.
+// A share shrinks when its Granter announces it; nothing outstanding is revoked. A share grows only
+// when others have shrunk, so the shares together never exceed the cache. The sum of the weights is
+// rounded up to four significant bits. This keeps at most a ninth of the cache in reserve when the
+// sum exceeds 16, so that not every new connection makes all others shrink. The share of a
+// connection that ends is distributed after the time hold.
 type pool struct {
-	cache      units.Bytes
-	members    []*Granter
-	weights    int         // that share it, rounded up
-	told       units.Bytes // the sum of the shares that senders were told of
-	shrinking  int         // members that are to be told of less
-	wanting    bool        // one was told of less than it is to have
-	hold       units.Duration
-	growAt     units.Time // 0: nothing was left
-	wake       units.Time // when to look at either of growAt and reviewAt; 0 never
-	now        units.Time
-	byActivity bool
-	rank       int        // the highest priority that is active
-	idle       int        // members that do not share
-	reviewAt   units.Time // when to look who is active
-	sensor     *Sensor
+	cache          units.Bytes
+	members        []*Granter
+	weights        int         // of the members that share the pool, rounded up
+	announced      units.Bytes // the sum of the announced shares
+	shrinking      int         // members to which a smaller share is to be announced
+	mustGrow       bool        // a member is to get more than its announced share
+	hold           units.Duration
+	growAt         units.Time // when to distribute what connections left; 0: nothing to distribute
+	nextTick       units.Time // the earlier of growAt and reviewAt; 0: neither is set
+	now            units.Time
+	byActivity     bool
+	activePriority int        // the highest priority of an active member
+	excluded       int        // members that do not share the pool
+	reviewAt       units.Time // when to look for members that are no longer active
+	sensor         *Sensor
 }
 
-// activity is how long a connection is active after it was heard of (OURS).
+// activity is how long a connection counts as active after its last message (OURS).
 const activity = 100 * units.Microsecond
 
 func newPool(o *options, s *Sensor) *pool {
@@ -39,152 +40,152 @@ func newPool(o *options, s *Sensor) *pool {
 
 func (p *pool) join(g *Granter) {
 	if p.byActivity {
-		p.wake = moment(p.now)
+		p.nextTick = nonZero(p.now)
 	}
-	g.place = len(p.members)
+	g.index = len(p.members)
 	p.members = append(p.members, g)
-	p.weigh(false)
+	p.reweigh(false)
 }
 
-// leave takes a connection out, with what its program had not consumed.
+// leave removes a connection.
 func (p *pool) leave(g *Granter) {
 	last := len(p.members) - 1
-	p.members[g.place] = p.members[last]
-	p.members[g.place].place = g.place
+	p.members[g.index] = p.members[last]
+	p.members[g.index].index = g.index
 	p.members[last] = nil
 	p.members = p.members[:last]
-	p.told -= g.share
+	p.announced -= g.share
 	g.share = 0
-	p.growAt = moment(p.now.Add(p.hold))
-	p.wake = sooner(p.wake, p.growAt)
-	p.weigh(false)
+	p.growAt = nonZero(p.now.Add(p.hold))
+	p.nextTick = earlier(p.nextTick, p.growAt)
+	p.reweigh(false)
 }
 
-// tick looks after what time brings.
+// tick runs the timers of the pool.
 func (p *pool) tick(now units.Time) {
 	p.now = now
-	if p.wake != 0 && !p.wake.After(now) {
-		p.awake(now)
+	if p.nextTick != 0 && !p.nextTick.After(now) {
+		p.runTimers(now)
 	}
 }
 
-func (p *pool) awake(now units.Time) {
+func (p *pool) runTimers(now units.Time) {
 	if p.growAt != 0 && !p.growAt.After(now) {
 		p.growAt = 0
-		p.weigh(true)
+		p.reweigh(true)
 	}
 	if p.byActivity && !p.reviewAt.After(now) {
-		p.reviewAt = moment(now.Add(activity))
+		p.reviewAt = nonZero(now.Add(activity))
 		p.review(now)
 	}
-	p.wake = sooner(p.growAt, p.reviewAt)
+	p.nextTick = earlier(p.growAt, p.reviewAt)
 }
 
-// review finds who is no longer active.
+// review finds the connections that are no longer active.
 func (p *pool) review(now units.Time) {
 	changed := false
 	for _, g := range p.members {
-		if g.active && g.unconsumed == 0 && now.Sub(g.heardAt) > activity {
+		if g.active && g.unconsumed == 0 && now.Sub(g.activeAt) > activity {
 			g.active, changed = false, true
 		}
 	}
 	if changed {
-		p.weigh(true)
+		p.reweigh(true)
 	}
 }
 
-// active is that a connection was heard of.
-func (p *pool) active(g *Granter, now units.Time) {
-	g.heardAt = now
+// markActive marks a connection as active.
+func (p *pool) markActive(g *Granter, now units.Time) {
+	g.activeAt = now
 	if !g.active {
 		g.active = true
-		p.weigh(true)
+		p.reweigh(true)
 	}
 }
 
-// weigh computes the weights anew, fewer only where they may be. Who has too much is asked to say
-// so, and then the others.
-func (p *pool) weigh(fewer bool) {
+// reweigh recomputes the sum of the weights, which decreases only if fewer is set, and updates the
+// shares: those that must shrink first, then the others.
+func (p *pool) reweigh(fewer bool) {
 	sum := p.sum()
 	weights := roundUp(sum)
-	if weights < p.weights && !fewer && !p.byActivity { // there activity says so
+	if weights < p.weights && !fewer && !p.byActivity {
 		weights = p.weights
 	}
 	p.weights = weights
 	p.sensor.version++
-	p.shrinking, p.wanting = 0, false
+	p.shrinking, p.mustGrow = 0, false
 	for _, g := range p.members {
 		target := p.target(g)
-		if g.shrinks = target < g.share; g.shrinks {
+		if g.mustShrink = target < g.share; g.mustShrink {
 			p.shrinking++
 		}
-		p.wanting = p.wanting || target > g.share
+		p.mustGrow = p.mustGrow || target > g.share
 	}
 	for _, g := range p.members {
-		if g.shrinks || p.shrinking == 0 || g.share == 0 {
-			g.ask(p.now)
+		if g.mustShrink || p.shrinking == 0 || g.share == 0 {
+			g.onPoolChange(p.now)
 		}
 	}
 }
 
-// sum answers the weights of those that share.
+// sum returns the sum of the weights of the members that share the pool.
 func (p *pool) sum() (sum int) {
-	p.rank, p.idle = -1, 0
+	p.activePriority, p.excluded = -1, 0
 	for _, g := range p.members {
 		if p.byActivity && g.active {
-			p.rank = max(p.rank, g.priority)
+			p.activePriority = max(p.activePriority, g.priority)
 		}
 	}
 	for _, g := range p.members {
-		if p.shares(g) {
+		if p.isSharing(g) {
 			sum += g.weight
 		} else {
-			p.idle++
+			p.excluded++
 		}
 	}
 	return sum
 }
 
-// shares says whether a connection shares the pool: with share=active those of the highest priority
-// that are active, and all when none is.
-func (p *pool) shares(g *Granter) bool {
-	return p.rank < 0 || g.active && g.priority == p.rank
+// isSharing reports whether a connection shares the pool. With share=active these are the active
+// connections of the highest priority, or all connections if none is active.
+func (p *pool) isSharing(g *Granter) bool {
+	return p.activePriority < 0 || g.active && g.priority == p.activePriority
 }
 
-// roundUp answers four significant bits of the weights.
+// roundUp rounds a sum of weights up to four significant bits.
 func roundUp(weights int) int {
 	low := max(0, bits.Len(uint(weights))-4)
 	return (weights + 1<<low - 1) >> low << low
 }
 
-// target is C of formula (1), with weights, in bytes of the cache.
+// target returns C of formula (1), with weights, in bytes of the cache.
 func (p *pool) target(g *Granter) units.Bytes {
-	if !p.shares(g) {
+	if !p.isSharing(g) {
 		return g.floor
 	}
 	return max(g.floor,
-		(p.cache-units.Bytes(p.idle)*g.floor)*units.Bytes(g.weight)/units.Bytes(p.weights))
+		(p.cache-units.Bytes(p.excluded)*g.floor)*units.Bytes(g.weight)/units.Bytes(p.weights))
 }
 
-// share is what a connection may be told of now.
-func (p *pool) share(g *Granter) units.Bytes {
-	return min(p.target(g), max(g.floor, g.share+p.cache-p.told))
+// availableShare returns the share that can be announced to a connection now.
+func (p *pool) availableShare(g *Granter) units.Bytes {
+	return min(p.target(g), max(g.floor, g.share+p.cache-p.announced))
 }
 
-// tell is that a connection is told of a share.
-func (p *pool) tell(g *Granter, share units.Bytes) {
-	p.told += share - g.share
+// announce records a share as announced to a connection.
+func (p *pool) announce(g *Granter, share units.Bytes) {
+	p.announced += share - g.share
 	g.share = share
-	if !g.shrinks || p.target(g) < share {
+	if !g.mustShrink || p.target(g) < share {
 		return
 	}
-	g.shrinks = false
-	if p.shrinking--; p.shrinking > 0 || !p.wanting {
+	g.mustShrink = false
+	if p.shrinking--; p.shrinking > 0 || !p.mustGrow {
 		return
 	}
-	p.wanting = false
+	p.mustGrow = false
 	p.sensor.version++
 	for _, m := range p.members {
-		m.ask(p.now)
+		m.onPoolChange(p.now)
 	}
 }

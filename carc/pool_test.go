@@ -9,13 +9,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes. 1000 weights
-// count as 1024.
+// Formula (1) on the paper's machine, whose cache has 12 MiB in lines of 64 bytes. A sum of the
+// weights of 1000 counts as 1024.
 func TestFormula1(t *testing.T) {
 	for n, want := range map[int]Lines{1: 196608, 8: 24576, 16: 12288, 1000: 192, 1024: 192} {
 		_, all := connections(t, "llc=12MiB,delta=off", make([]Share, n)...)
-		speak(all, 1)
-		for _, credits := range told(all) {
+		emitAll(all, 1)
+		for _, credits := range announcedCredits(all) {
 			require.Equal(t, want, credits, "%d connections", n)
 		}
 	}
@@ -29,7 +29,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// connections makes some of one endpoint.
+// connections makes connections of one endpoint.
 func connections(t *testing.T, text string, shares ...Share) (*Endpoint, []*Granter) {
 	spec, err := Parse(text)
 	require.NoError(t, err)
@@ -38,14 +38,14 @@ func connections(t *testing.T, text string, shares ...Share) (*Endpoint, []*Gran
 	for _, s := range shares {
 		_, g, err := ep.NewShare(path, s)
 		require.NoError(t, err)
-		g.Attach(&bell{})
+		g.Attach(&countingReporter{})
 		all = append(all, g)
 	}
 	return ep, all
 }
 
-// speak has all say what they have to say, until none has.
-func speak(all []*Granter, now units.Time) {
+// emitAll has all granters emit CREDITs until none is due.
+func emitAll(all []*Granter, now units.Time) {
 	for spoken := true; spoken; {
 		spoken = false
 		for _, g := range all {
@@ -57,7 +57,7 @@ func speak(all []*Granter, now units.Time) {
 	}
 }
 
-func told(all []*Granter) (c []Lines) {
+func announcedCredits(all []*Granter) (c []Lines) {
 	for _, g := range all {
 		c = append(c, g.Credits())
 	}
@@ -67,48 +67,48 @@ func told(all []*Granter) (c []Lines) {
 func TestConnectionsShareTheCacheByWeight(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off", Share{}, Share{Weight: 2}, Share{},
 		Share{Weight: 4})
-	speak(all, 1)
-	assert.Equal(t, []Lines{2048, 4096, 2048, 8192}, told(all))
+	emitAll(all, 1)
+	assert.Equal(t, []Lines{2048, 4096, 2048, 8192}, announcedCredits(all))
 }
 
-// One that comes is told of a packet first, and of its share when the others have shrunk to theirs.
+// A new connection gets one packet's share first, and its full share when the others have shrunk.
 func TestShareGrowsWhenOthersHaveShrunk(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB,delta=off", Share{})
-	speak(all, 1)
-	require.Equal(t, []Lines{16384}, told(all))
+	emitAll(all, 1)
+	require.Equal(t, []Lines{16384}, announcedCredits(all))
 	_, late, err := ep.New(path)
 	require.NoError(t, err)
-	late.Attach(&bell{})
-	speak([]*Granter{late}, 2)
-	assert.EqualValues(t, 16, late.Credits(), "a packet")
+	late.Attach(&countingReporter{})
+	emitAll([]*Granter{late}, 2)
+	assert.EqualValues(t, 16, late.Credits(), "one packet")
 	all = append(all, late)
-	speak(all, 3)
-	assert.Equal(t, []Lines{8192, 8192}, told(all))
+	emitAll(all, 3)
+	assert.Equal(t, []Lines{8192, 8192}, announcedCredits(all))
 }
 
-// What a connection leaves is given away when the pool has been as it is for a while: one that
-// comes back finds it.
+// The share of a connection that ends is distributed only after the time hold, so that a connection
+// that comes back finds it.
 func TestShareIsHeldForAWhile(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off,hold=1ms", Share{}, Share{})
-	speak(all, 1)
+	emitAll(all, 1)
 	all[1].Attach(nil)
 	now := units.Time(1).Add(500 * us)
 	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
-	speak(all[:1], now)
+	emitAll(all[:1], now)
 	assert.EqualValues(t, 8192, all[0].Credits())
 	now = now.Add(units.Millisecond)
 	all[0].Delivered(64, now)
 	all[0].Consumed(64, now)
-	speak(all[:1], now)
+	emitAll(all[:1], now)
 	assert.EqualValues(t, 16384, all[0].Credits())
 }
 
-// Of many connections not every one that comes has all others shrink, and little is in hand for it.
-func TestFewAreToldWhenOneComes(t *testing.T) {
+// With many connections not every new one makes all others shrink, and the reserve is small.
+func TestFewSharesChangeForANewConnection(t *testing.T) {
 	shares := make([]Share, 100)
 	_, all := connections(t, "llc=12MiB,delta=off", shares...)
-	speak(all, 1)
+	emitAll(all, 1)
 	assert.Equal(t, 104, all[0].pool.weights)
 	ep := all[0].pool
 	for want := 104; want < 120; want++ {
@@ -117,7 +117,7 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 				pool: ep}).New(path)
 			require.NoError(t, err)
 			require.NotNil(t, one)
-			g.Attach(&bell{})
+			g.Attach(&countingReporter{})
 			all = append(all, g)
 			if ep.weights == 104 {
 				assert.Zero(t, ep.shrinking)
@@ -133,8 +133,8 @@ func TestFewAreToldWhenOneComes(t *testing.T) {
 	}
 }
 
-// With share=active the highest priority of those that messages come of has the pool, and the
-// others a packet each.
+// With share=active the highest priority among the active connections shares the pool, and the
+// others have one packet's share each.
 func TestPriorityTakesThePool(t *testing.T) {
 	_, all := connections(t, "llc=1MiB,delta=off,share=active", Share{Priority: 1},
 		Share{Priority: 1}, Share{Priority: 7})
@@ -144,41 +144,44 @@ func TestPriorityTakesThePool(t *testing.T) {
 			g.Delivered(64, now)
 			g.Consumed(64, now)
 		}
-		speak(all, now)
+		emitAll(all, now)
 	}
 	hear()
-	assert.Equal(t, []Lines{5461, 5461, 5461}, told(all), "nobody is active")
+	assert.Equal(t, []Lines{5461, 5461, 5461}, announcedCredits(all), "none is active")
 	hear(all[0])
-	assert.Equal(t, []Lines{16384 - 32, 16, 16}, told(all), "one of the low ones is")
+	assert.Equal(t, []Lines{16384 - 32, 16, 16}, announcedCredits(all),
+		"one of low priority is active")
 	hear(all[0], all[1], all[2])
-	assert.Equal(t, []Lines{16, 16, 16384 - 32}, told(all), "the high one comes")
-	for range 4 { // it has nothing to send any more
+	assert.Equal(t, []Lines{16, 16, 16384 - 32}, announcedCredits(all),
+		"the one of high priority is active")
+	for range 4 { // it no longer receives
 		now = now.Add(60 * us)
 		for _, g := range all[:2] {
 			g.Delivered(64, now)
 			g.Consumed(64, now)
 		}
-		speak(all, now)
+		emitAll(all, now)
 	}
-	assert.Equal(t, []Lines{8184, 8184, 16}, told(all), "the high one is gone")
+	assert.Equal(t, []Lines{8184, 8184, 16}, announcedCredits(all),
+		"the one of high priority is inactive")
 }
 
 func TestClosedConnectionLeavesNothing(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
-	speak(all, 1)
+	emitAll(all, 1)
 	all[0].Delivered(4096, 2)
 	require.EqualValues(t, 4096, ep.Sensor().Unconsumed())
 	all[0].Attach(nil)
 	assert.Zero(t, ep.Sensor().Unconsumed())
-	assert.Equal(t, all[1].share, ep.pool.told)
+	assert.Equal(t, all[1].share, ep.pool.announced)
 	assert.Len(t, ep.pool.members, 1)
 }
 
-// What a connection leaves unconsumed is out of the cache when it ends, not when another message
-// comes.
+// When a connection ends, its unconsumed data leaves the cache's account at once, not with the next
+// message.
 func TestClosedConnectionEndsItsState(t *testing.T) {
 	ep, all := connections(t, "llc=1MiB", Share{}, Share{})
-	speak(all, 1)
+	emitAll(all, 1)
 	all[0].Delivered(units.MiB, 1)
 	require.Equal(t, S3, ep.Sensor().State())
 	all[0].Attach(nil)

@@ -5,15 +5,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// State is how a receiver's cache fares (CARC, figure 4).
+// State is the state of a receiver's cache (CARC, figure 4).
 type State uint8
 
 // The states.
 const (
-	S1 State = iota // less is unconsumed than devices may write into the cache: reads hit
-	S2              // less than the cache: reads hit when the buffers in use fit
+	S1 State = iota // less is unconsumed than DDIO may write into the cache: reads hit
+	S2              // less than the cache: reads hit if the buffers in use fit
 	S3              // more than the cache: reads miss
-	S4              // the receive queue is exhausted: and the sender stops
+	S4              // the receive queue is exhausted, and the sender stops
 	States
 )
 
@@ -24,66 +24,70 @@ func (s State) String() string {
 	return "no state"
 }
 
-// Sensor tells the states of one receiver without counters of its cache: by what is unconsumed,
-// which is known exactly, and by what else it is told. It looks once in a window of a round trip,
-// and takes three windows for a change.
+// Sensor detects the state of one receiver's cache without hardware counters, from the amount of
+// unconsumed data, which is known exactly, and from optional reports of the program. It evaluates
+// windows of one round trip; three windows in a row change a flag.
 //
-// From what it finds comes the δ of other memory traffic (formula 2, negative), for all connections
-// alike: an eighth of the credits that are left less for a window in which reads are about to miss,
-// a thirty-second of all more for one in which they are not. (An eighth of all would go from an
-// eighth to nothing: where the cache holds a sixteenth of what is unconsumed, as with receive
-// buffers that are used in turn, programs would starve.) A step is taken when the one before shows:
-// when what is read came after it. That takes as long as what was unconsumed lasts, which is many
-// windows when the program is slow; steps in each of them swing between all and nothing.
+// It also computes the δ of other memory traffic (formula 2, negative) as a reduction of the
+// credits of all connections: a window in which reads are about to miss takes an eighth of the
+// remaining credits, a window in which they are not returns a thirty-second of all. (If an eighth
+// of all were taken, the last step would go from an eighth to nothing. Programs would starve where
+// the cache holds a sixteenth of the unconsumed data, as with receive buffers that are used in
+// rotation.) The next step is taken only when the last one shows, i.e. when the data being read
+// arrived after it. That takes as long as the data that was unconsumed at the step lasts, which is
+// many windows for a slow program; a step in each of them would oscillate between all credits and
+// none.
 type Sensor struct {
 	llc, ddio, receives units.Bytes
 	window              units.Duration
 	unconsumed          units.Bytes
 	state               cc.CacheState
-	cut                 int         // of the credits, in cuts
-	stepped             bool        // in the window before
+	reduction           int         // reduction of the credits, in units of 1/cuts
+	stepped             bool        // in the previous window
 	consumed            units.Bytes // since the beginning
-	shows               units.Bytes // of it, when what is read came after the step
-	version             uint32      // counts windows, and what else makes Granters look
+	showsAt             units.Bytes // value of consumed from which on the last step shows
+	version             uint32      // incremented when Granters have to recompute their credits
 	adapts              bool
 
-	ends  units.Time // of the window
-	began bool
-	most  units.Bytes // unconsumed in the window
-	idle  units.Duration
-	quiet units.Time // since when nothing is unconsumed, in the window
-	back  units.Time // when the host polled again that had not
+	ends          units.Time // of the window
+	began         bool
+	maxUnconsumed units.Bytes // maximum of unconsumed in the window
+	idle          units.Duration
+	idleSince     units.Time // since when nothing is unconsumed, in the window
+	backAt        units.Time // when the host polled again after an absence
 
-	idling            float64 // part of the time, smoothed
-	polls, empty, run int     // the program's, in the window
-	posted            int     // receives
-	told              bool    // of posted
-	canary            canary
-	counted           bool // a counter says that reads miss
-	hit, miss         units.Duration
-	costs             [CostKinds]cost
+	idleFraction           float64 // fraction of idle time, smoothed
+	polls, empty, emptyRun int     // of the program: in the window, and empty ones in a row
+	posted                 int     // receives
+	postedKnown            bool    // posted is known
+	canary                 canary
+	counterMisses          bool // a hardware counter shows that reads miss
+	hit, miss              units.Duration
+	costs                  [CostKinds]cost
 
+	// Numbers of windows in a row: idle or not, near misses or not, beyond DDIO or within it.
 	idleRun, fullRun, nearRun, beyondRun, withinRun, calmRun int
 
-	phase State
-	low   units.Bytes // what is unconsumed in that state is from low to before high
-	high  units.Bytes
-	since units.Time
-	in    [States]units.Duration
+	accounted State
+	low       units.Bytes // the state holds while low <= unconsumed < high
+	high      units.Bytes
+	since     units.Time
+	spent     [States]units.Duration
 }
 
 const (
-	// cuts is how fine δ is of other memory traffic. A window takes an eighth of what is left, and
-	// gives cutBack (OURS).
+	// cuts is the resolution of the reduction for other memory traffic. A window adds an eighth of
+	// what is left to the reduction, or takes cutBack from it (OURS).
 	cuts    = 1024
 	cutBack = cuts / 32
 
-	// steady is how many windows in a row make a change (OURS).
-	steady = 3
-	// emptyPolls in a row say that a program waits for data; or a twentieth of the time without any
-	// (OURS): what is less than that credits that are a little too few never get back.
-	emptyPolls = 16
-	idling     = 0.05
+	// steadyWindows is the number of windows in a row that change a flag (OURS).
+	steadyWindows = 3
+	// emptyPolls in a row mean that the program waits for data, and so does a fraction of
+	// idleThreshold of the time without data (OURS). A larger fraction would leave credits that are
+	// slightly too few uncorrected.
+	emptyPolls    = 16
+	idleThreshold = 0.05
 )
 
 func (s *Sensor) init(o *options) {
@@ -91,19 +95,19 @@ func (s *Sensor) init(o *options) {
 	s.hit, s.miss = 20*units.Nanosecond, 90*units.Nanosecond
 }
 
-// Unconsumed is what was delivered to programs and is not consumed.
+// Unconsumed returns the bytes that were delivered to programs and are not consumed.
 func (s *Sensor) Unconsumed() units.Bytes { return s.unconsumed }
 
-// Flags is what senders are told.
+// Flags returns the flags that CREDITs carry.
 func (s *Sensor) Flags() cc.CacheState { return s.state }
 
-// Cut is the δ of other memory traffic, as a part of the credits: 0 to 1.
-func (s *Sensor) Cut() float64 { return float64(s.cut) / cuts }
+// Cut returns the reduction of the credits for other memory traffic as a fraction, 0 to 1.
+func (s *Sensor) Cut() float64 { return float64(s.reduction) / cuts }
 
-// State answers the state.
+// State returns the current state.
 func (s *Sensor) State() State {
 	switch u := s.unconsumed; {
-	case s.told && s.posted == 0 && u > 0, s.receives > 0 && u >= s.receives:
+	case s.postedKnown && s.posted == 0 && u > 0, s.receives > 0 && u >= s.receives:
 		return S4
 	case u >= s.llc:
 		return S3
@@ -113,86 +117,87 @@ func (s *Sensor) State() State {
 	return S1
 }
 
-// Spent answers how long the receiver was in each state.
+// Spent returns the time spent in each state.
 func (s *Sensor) Spent(now units.Time) [States]units.Duration {
-	s.turn(now)
-	return s.in
+	s.enterState(now)
+	return s.spent
 }
 
-// turn books the time in the state, and finds the one that is.
-func (s *Sensor) turn(now units.Time) {
+// enterState accounts for the time in the old state, and enters the current one.
+func (s *Sensor) enterState(now units.Time) {
 	if s.began {
-		s.in[s.phase] += now.Sub(s.since)
+		s.spent[s.accounted] += now.Sub(s.since)
 	}
-	s.phase, s.since = s.State(), now
-	switch s.low, s.high = 0, mostBytes; {
-	case s.told && s.posted == 0: // of anything
+	s.accounted, s.since = s.State(), now
+	switch s.low, s.high = 0, maxBytes; {
+	case s.postedKnown && s.posted == 0: // S4 with any unconsumed data
 		s.high = 1
-		if s.phase == S4 {
-			s.low, s.high = 1, mostBytes
+		if s.accounted == S4 {
+			s.low, s.high = 1, maxBytes
 		}
-	case s.phase == S4:
+	case s.accounted == S4:
 		s.low = s.receives
-	case s.phase == S3:
+	case s.accounted == S3:
 		s.low = s.llc
-	case s.phase == S2:
+	case s.accounted == S2:
 		s.low, s.high = s.ddio, s.llc
 	default:
 		s.high = s.ddio
 	}
-	if s.receives > 0 && s.phase != S4 {
+	if s.receives > 0 && s.accounted != S4 {
 		s.high = min(s.high, s.receives)
 	}
 }
 
-const mostBytes = units.Bytes(1) << 62
+const maxBytes = units.Bytes(1) << 62
 
-// moves says whether the state is another one.
-func (s *Sensor) moves() bool { return s.unconsumed < s.low || s.unconsumed >= s.high }
+// hasLeftState reports whether the state has changed.
+func (s *Sensor) hasLeftState() bool { return s.unconsumed < s.low || s.unconsumed >= s.high }
 
-// Receives says how many receives are posted: without any the state is S4.
+// Receives sets the number of posted receives; with unconsumed data and none posted the state is
+// S4.
 func (s *Sensor) Receives(posted int, now units.Time) {
-	s.posted, s.told = posted, true
-	s.turn(now)
+	s.posted, s.postedKnown = posted, true
+	s.enterState(now)
 }
 
-// Polled says that the program looked for completions, and whether there was none.
+// Polled records that the program polled for completions, and whether there was none.
 func (s *Sensor) Polled(empty bool, now units.Time) {
-	s.pass(now)
+	s.advance(now)
 	s.polls++
 	if !empty {
-		s.run = 0
+		s.emptyRun = 0
 		return
 	}
 	s.empty++
-	s.run++
+	s.emptyRun++
 }
 
-// grew is that so much more is unconsumed.
-func (s *Sensor) grew(bytes units.Bytes, now units.Time) {
-	s.pass(now)
+// onDelivered records a delivery.
+func (s *Sensor) onDelivered(bytes units.Bytes, now units.Time) {
+	s.advance(now)
 	if s.unconsumed == 0 && bytes > 0 {
-		s.idle += now.Sub(s.quiet)
+		s.idle += now.Sub(s.idleSince)
 	}
 	s.unconsumed += bytes
-	s.most = max(s.most, s.unconsumed)
+	s.maxUnconsumed = max(s.maxUnconsumed, s.unconsumed)
 	if s.unconsumed > s.ddio && s.state&cc.CacheBeyondDDIO == 0 {
 		s.set(cc.CacheBeyondDDIO, true)
 	}
-	if s.moves() {
-		s.turn(now)
+	if s.hasLeftState() {
+		s.enterState(now)
 	}
 }
 
-// shrank is that so much was consumed.
-func (s *Sensor) shrank(bytes units.Bytes, now units.Time) {
-	s.pass(now)
+// onConsumed records a consumption.
+func (s *Sensor) onConsumed(bytes units.Bytes, now units.Time) {
+	s.advance(now)
 	s.consumed += bytes
 	if s.unconsumed -= bytes; s.unconsumed == 0 && bytes > 0 {
-		s.quiet = now
+		s.idleSince = now
 	}
-	if s.moves() {
-		s.turn(now)
+	if s.hasLeftState() {
+		s.enterState(now)
 	}
 }
 
@@ -206,74 +211,75 @@ func (s *Sensor) set(flag cc.CacheState, on bool) {
 	}
 }
 
-// away is that the host did not poll for some time before now: no window passes in that, or a
-// program that was never asked would seem to wait for data.
-func (s *Sensor) away(d units.Duration, now units.Time) {
-	if !s.began || s.back == now && now != 0 {
+// onAbsence excludes a time in which the host did not poll from the current window. Otherwise a
+// program that could not run would count as waiting for data.
+func (s *Sensor) onAbsence(d units.Duration, now units.Time) {
+	if !s.began || s.backAt == now && now != 0 {
 		return
 	}
-	s.back = now
-	s.ends, s.quiet = s.ends.Add(d), s.quiet.Add(d)
+	s.backAt = now
+	s.ends, s.idleSince = s.ends.Add(d), s.idleSince.Add(d)
 }
 
-// pass ends windows that are over.
-func (s *Sensor) pass(now units.Time) {
+// advance ends the windows that are over.
+func (s *Sensor) advance(now units.Time) {
 	if !s.ends.After(now) {
-		s.passed(now)
+		s.endWindows(now)
 	}
 }
 
-func (s *Sensor) passed(now units.Time) {
+func (s *Sensor) endWindows(now units.Time) {
 	if !s.began {
-		s.began, s.since, s.quiet = true, now, now
+		s.began, s.since, s.idleSince = true, now, now
 		s.ends = now.Add(s.window)
 		return
 	}
 	s.version++
 	over := int(now.Sub(s.ends)/s.window) + 1
-	s.look()
+	s.endWindow()
 	s.ends = s.ends.Add(s.window)
-	s.begin()
-	// Nothing happened in the windows between that one and this: as many count as may matter.
-	for range min(over-1, cuts/cutBack+steady) {
-		s.look()
-		s.begin()
+	s.beginWindow()
+	// Nothing happened in the windows in between; only as many are evaluated as can change
+	// anything.
+	for range min(over-1, cuts/cutBack+steadyWindows) {
+		s.endWindow()
+		s.beginWindow()
 	}
 	s.ends = s.ends.Add(units.Duration(over-1) * s.window)
-	s.begin()
+	s.beginWindow()
 }
 
-// begin is a window in which nothing has happened yet.
-func (s *Sensor) begin() {
-	s.most, s.idle, s.quiet = s.unconsumed, 0, s.ends.Add(-s.window)
-	s.polls, s.empty, s.counted = 0, 0, false
+// beginWindow starts a window.
+func (s *Sensor) beginWindow() {
+	s.maxUnconsumed, s.idle, s.idleSince = s.unconsumed, 0, s.ends.Add(-s.window)
+	s.polls, s.empty, s.counterMisses = 0, 0, false
 }
 
-// look judges a window at its end.
-func (s *Sensor) look() {
+// endWindow evaluates a window at its end.
+func (s *Sensor) endWindow() {
 	if s.unconsumed == 0 {
-		s.idle += s.ends.Sub(s.quiet)
+		s.idle += s.ends.Sub(s.idleSince)
 	}
-	near := s.near()
-	open := !near && s.canary.all > 0 // fewer canaries than tell
+	near := s.missesImminent()
+	open := !near && s.canary.all > 0 // too few canaries for a verdict
 	if !open {
-		count(&s.nearRun, &s.calmRun, near)
+		countRun(&s.nearRun, &s.calmRun, near)
 	}
-	count(&s.beyondRun, &s.withinRun, s.most > s.ddio)
-	count(&s.idleRun, &s.fullRun, s.idles())
+	countRun(&s.beyondRun, &s.withinRun, s.maxUnconsumed > s.ddio)
+	countRun(&s.idleRun, &s.fullRun, s.isIdle())
 	turn := func(flag cc.CacheState, on, off int) {
-		if on >= steady {
+		if on >= steadyWindows {
 			s.set(flag, true)
-		} else if off >= steady {
+		} else if off >= steadyWindows {
 			s.set(flag, false)
 		}
 	}
 	turn(cc.CacheApproaching, s.nearRun, s.calmRun)
-	if s.withinRun >= steady {
+	if s.withinRun >= steadyWindows {
 		s.set(cc.CacheBeyondDDIO, false)
 	}
 	turn(cc.CacheIdle, s.idleRun, s.fullRun)
-	if s.state&cc.CacheApproaching != 0 { // it wins
+	if s.state&cc.CacheApproaching != 0 { // takes precedence
 		s.set(cc.CacheIdle, false)
 	}
 	if !open {
@@ -281,39 +287,39 @@ func (s *Sensor) look() {
 	}
 }
 
-// step adapts δ to other memory traffic.
+// step adapts the reduction for other memory traffic.
 func (s *Sensor) step(near bool) {
-	if s.stepped { // and senders know by now
-		s.shows = s.consumed + s.unconsumed
+	if s.stepped { // the senders know of the step by now
+		s.showsAt = s.consumed + s.unconsumed
 	}
-	cut := s.cut
+	cut := s.reduction
 	switch {
-	case !s.adapts || s.consumed < s.shows:
+	case !s.adapts || s.consumed < s.showsAt:
 	case near && s.state&cc.CacheApproaching != 0:
-		s.cut += (cuts - s.cut) / 8
+		s.reduction += (cuts - s.reduction) / 8
 	case !near && s.state&cc.CacheApproaching == 0:
-		s.cut = max(s.cut-cutBack, 0)
+		s.reduction = max(s.reduction-cutBack, 0)
 	}
-	s.stepped = s.cut != cut
+	s.stepped = s.reduction != cut
 }
 
-// idles says whether the program waited for data for more than a twentieth of the last eight
-// windows or so.
-func (s *Sensor) idles() bool {
+// isIdle reports whether the program waited for data for more than a twentieth of about the last
+// eight windows.
+func (s *Sensor) isIdle() bool {
 	part := float64(s.idle) / float64(s.window)
 	switch {
 	case s.polls == 0 || s.idle == 0:
-	case s.run >= emptyPolls:
+	case s.emptyRun >= emptyPolls:
 		part = 1
 	default:
 		part = float64(s.empty) / float64(s.polls)
 	}
-	s.idling += (part - s.idling) * smoothing
-	return s.idling > idling
+	s.idleFraction += (part - s.idleFraction) * smoothing
+	return s.idleFraction > idleThreshold
 }
 
-// count counts windows in a row, of either kind.
-func count(yes, no *int, is bool) {
+// countRun counts the windows in a row that meet a condition, and those that do not.
+func countRun(yes, no *int, is bool) {
 	if is {
 		*yes, *no = *yes+1, 0
 		return

@@ -10,20 +10,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sensor is of a cache of 1200 lines, with 200 for devices, and windows of 10 us.
+// sensor returns a Sensor for a cache of 1200 lines, 200 of them for DDIO, with windows of 10 us.
 func sensor() *Sensor {
 	s := &Sensor{window: 10 * us}
 	s.init(&options{llc: 1200 * 64, ddio: 200 * 64, receives: 4800 * 64, adapts: true})
 	return s
 }
 
-// The states of figure 4, by what is unconsumed, and the time in each.
+// The states of figure 4 by the amount of unconsumed data, and the time in each.
 func TestStates(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
 	lines := func(n Lines, want State) {
-		s.grew(max(0, units.Bytes(n)*64-s.unconsumed), now)
-		s.shrank(max(0, s.unconsumed-units.Bytes(n)*64), now)
+		s.onDelivered(max(0, units.Bytes(n)*64-s.unconsumed), now)
+		s.onConsumed(max(0, s.unconsumed-units.Bytes(n)*64), now)
 		assert.Equal(t, want, s.State(), "%d lines", n)
 		now = now.Add(us)
 	}
@@ -42,83 +42,84 @@ func TestStates(t *testing.T) {
 	assert.Equal(t, 2*us, s.Spent(now.Add(us))[S4])
 }
 
-// windows lets some pass, and does something in the middle of each.
-func windows(s *Sensor, n int, now *units.Time, do func(now units.Time)) {
+// runWindows runs n windows, and calls do in the middle of each.
+func runWindows(s *Sensor, n int, now *units.Time, do func(now units.Time)) {
 	for range n {
 		*now = now.Add(5 * us)
 		do(*now)
 		*now = now.Add(5 * us)
-		s.pass(*now)
+		s.advance(*now)
 	}
 }
 
 func nothing(units.Time) {}
 
-// A twentieth of the last eight windows or so without data, three windows in a row, is idle; so it
-// ends.
+// Idle is set after three windows in a row in which a twentieth of about the last eight windows was
+// without data, and cleared likewise.
 func TestIdle(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.pass(now)
-	windows(s, 2, &now, nothing)
+	s.advance(now)
+	runWindows(s, 2, &now, nothing)
 	assert.Zero(t, s.Flags())
-	windows(s, 1, &now, nothing)
+	runWindows(s, 1, &now, nothing)
 	assert.Equal(t, cc.CacheIdle, s.Flags())
-	s.grew(64, now)
-	windows(s, 15, &now, nothing)
+	s.onDelivered(64, now)
+	runWindows(s, 15, &now, nothing)
 	assert.Equal(t, cc.CacheIdle, s.Flags())
-	windows(s, 15, &now, nothing)
+	runWindows(s, 15, &now, nothing)
 	assert.Zero(t, s.Flags())
 	gap := func(gap units.Duration) func(units.Time) {
 		return func(now units.Time) {
-			s.shrank(64, now)
-			s.grew(64, now.Add(gap))
+			s.onConsumed(64, now)
+			s.onDelivered(64, now.Add(gap))
 		}
 	}
-	windows(s, 50, &now, gap(us*4/10))
-	assert.Zero(t, s.Flags(), "not a twentieth")
-	windows(s, 50, &now, gap(us*6/10))
+	runWindows(s, 50, &now, gap(us*4/10))
+	assert.Zero(t, s.Flags(), "less than a twentieth")
+	runWindows(s, 50, &now, gap(us*6/10))
 	assert.Equal(t, cc.CacheIdle, s.Flags())
-	for range 20 { // a message for each other window
-		s.grew(0, now)
-		windows(s, 1, &now, func(now units.Time) { s.shrank(64, now) })
-		windows(s, 1, &now, func(now units.Time) { s.grew(64, now) })
+	for range 20 { // a message in every other window
+		s.onDelivered(0, now)
+		runWindows(s, 1, &now, func(now units.Time) { s.onConsumed(64, now) })
+		runWindows(s, 1, &now, func(now units.Time) { s.onDelivered(64, now) })
 	}
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 }
 
-// Where the program says how it polls, it idles only when its polls are in vain.
+// With reported polls, a program is idle only when its polls find nothing.
 func TestIdlePolls(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.pass(now)
-	windows(s, 6, &now, func(now units.Time) { s.Polled(false, now) })
-	assert.Zero(t, s.Flags(), "it does other things")
-	windows(s, 6, &now, func(now units.Time) { s.Polled(true, now) })
+	s.advance(now)
+	runWindows(s, 6, &now, func(now units.Time) { s.Polled(false, now) })
+	assert.Zero(t, s.Flags(), "no poll was empty")
+	runWindows(s, 6, &now, func(now units.Time) { s.Polled(true, now) })
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 }
 
-// Beyond the NIC's part of the cache is said at once, and taken back after three windows.
+// CacheBeyondDDIO is set at once, and cleared after three windows.
 func TestBeyondDDIO(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.grew(200*64, now)
+	s.onDelivered(200*64, now)
 	assert.Zero(t, s.Flags())
-	s.grew(64, now)
+	s.onDelivered(64, now)
 	assert.Equal(t, cc.CacheBeyondDDIO, s.Flags())
-	s.shrank(64, now)
-	windows(s, 3, &now, nothing)
+	s.onConsumed(64, now)
+	runWindows(s, 3, &now, nothing)
 	assert.Equal(t, cc.CacheBeyondDDIO, s.Flags())
-	windows(s, 1, &now, nothing)
+	runWindows(s, 1, &now, nothing)
 	assert.Zero(t, s.Flags())
 }
 
-// Each sign that reads are about to miss, for three windows; and approaching wins over idle.
+// Each indication of imminent misses takes three windows, and approaching takes precedence over
+// idle.
 func TestApproaching(t *testing.T) {
 	for name, sign := range map[string]func(s *Sensor, now units.Time){
 		"unconsumed": func(s *Sensor, now units.Time) {
-			s.grew(1081*64, now)
-			s.shrank(1081*64, now)
+			s.onDelivered(1081*64, now)
+			s.onConsumed(1081*64, now)
 		},
 		"counter": func(s *Sensor, now units.Time) { s.Missed(0.06, now) },
 		"canary": func(s *Sensor, now units.Time) {
@@ -134,7 +135,7 @@ func TestApproaching(t *testing.T) {
 	} {
 		s := sensor()
 		now := units.Time(1)
-		s.pass(now)
+		s.advance(now)
 		calm := func(now units.Time) {
 			s.Cost(1, 64, 20*units.Nanosecond, now)
 			s.Missed(0.04, now)
@@ -142,26 +143,26 @@ func TestApproaching(t *testing.T) {
 				s.Canary(50*units.Nanosecond, now)
 			}
 		}
-		windows(s, 5, &now, calm)
+		runWindows(s, 5, &now, calm)
 		assert.Equal(t, cc.CacheIdle, s.Flags(), name)
-		windows(s, 2, &now, func(now units.Time) { sign(s, now) })
+		runWindows(s, 2, &now, func(now units.Time) { sign(s, now) })
 		assert.Zero(t, s.Flags()&cc.CacheApproaching, name)
-		windows(s, 2, &now, func(now units.Time) { sign(s, now) })
+		runWindows(s, 2, &now, func(now units.Time) { sign(s, now) })
 		assert.Equal(t, cc.CacheApproaching, s.Flags()&(cc.CacheApproaching|cc.CacheIdle), name)
 		assert.Positive(t, s.Cut(), name)
-		windows(s, 80, &now, func(now units.Time) { s.Cost(1, 64, 20*units.Nanosecond, now) })
+		runWindows(s, 80, &now, func(now units.Time) { s.Cost(1, 64, 20*units.Nanosecond, now) })
 		assert.Zero(t, s.Flags()&cc.CacheApproaching, name)
 		assert.Zero(t, s.Cut(), name)
 	}
 }
 
-// A message in which the processor did something else for a millisecond does not make lines dear.
+// A message that was interrupted for a millisecond does not raise the cost of a line for long.
 func TestCostOfAnInterruption(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.pass(now)
+	s.advance(now)
 	for i := range 100 {
-		windows(s, 1, &now, func(now units.Time) {
+		runWindows(s, 1, &now, func(now units.Time) {
 			for range 20 {
 				s.Cost(0, 64, 20*units.Nanosecond, now)
 			}
@@ -173,74 +174,76 @@ func TestCostOfAnInterruption(t *testing.T) {
 	}
 }
 
-// What a kind of messages cost when the last of them came says nothing for long.
+// The cost of a kind of message expires when no more messages of that kind arrive.
 func TestCostOfKindsThatCeased(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.pass(now)
-	windows(s, 4, &now, func(now units.Time) { s.Cost(1, 64, 20*units.Nanosecond, now) })
-	windows(s, 20, &now, func(now units.Time) { s.Cost(1, 64, 30*units.Nanosecond, now) })
+	s.advance(now)
+	runWindows(s, 4, &now, func(now units.Time) { s.Cost(1, 64, 20*units.Nanosecond, now) })
+	runWindows(s, 20, &now, func(now units.Time) { s.Cost(1, 64, 30*units.Nanosecond, now) })
 	require.NotZero(t, s.Flags()&cc.CacheApproaching)
 	now = now.Add(2 * units.Second)
-	windows(s, steady, &now, func(now units.Time) { s.Cost(0, 64, 20*units.Nanosecond, now) })
+	runWindows(s, steadyWindows, &now, func(now units.Time) {
+		s.Cost(0, 64, 20*units.Nanosecond, now)
+	})
 	assert.Zero(t, s.Flags()&cc.CacheApproaching)
 }
 
-// δ of other memory traffic: an eighth of what is left less for a window in which reads miss, a
-// thirty-second of all more for one in which they do not, each when what is read came after the
-// step before.
+// A window in which reads miss takes an eighth of the remaining credits, one in which they do not
+// returns a thirty-second of all; each step waits until the data being read arrived after the
+// previous step.
 func TestCut(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.grew(1200*64, now)
+	s.onDelivered(1200*64, now)
 	missed := func(now units.Time) { s.Missed(1, now) }
-	windows(s, 10, &now, missed)
-	assert.Equal(t, 1./8, s.Cut(), "what is read came before")
-	s.shrank(1199*64, now)
-	windows(s, 10, &now, missed)
-	assert.Equal(t, 1./8, s.Cut(), "the last line of it did")
-	s.grew(600*64, now)
-	s.shrank(64, now)
-	windows(s, 10, &now, missed)
+	runWindows(s, 10, &now, missed)
+	assert.Equal(t, 1./8, s.Cut(), "the data being read arrived before the step")
+	s.onConsumed(1199*64, now)
+	runWindows(s, 10, &now, missed)
+	assert.Equal(t, 1./8, s.Cut(), "the last line did, too")
+	s.onDelivered(600*64, now)
+	s.onConsumed(64, now)
+	runWindows(s, 10, &now, missed)
 	assert.Equal(t, 1-7./8*7/8, s.Cut())
-	windows(s, 10, &now, nothing)
+	runWindows(s, 10, &now, nothing)
 	assert.Equal(t, 1-7./8*7/8, s.Cut(), "nothing is read")
-	s.shrank(600*64, now)
-	windows(s, 4, &now, nothing)
-	assert.Equal(t, 1-7./8*7/8-4./32, s.Cut(), "nothing is left that came before")
+	s.onConsumed(600*64, now)
+	runWindows(s, 4, &now, nothing)
+	assert.Equal(t, 1-7./8*7/8-4./32, s.Cut(), "no data is left that arrived before the step")
 }
 
-// A silence is as many windows as it lasts.
+// A pause counts as as many windows as it lasts.
 func TestSilence(t *testing.T) {
 	s := sensor()
-	s.pass(1)
+	s.advance(1)
 	now := units.Time(1).Add(units.Second)
-	s.grew(64, now)
+	s.onDelivered(64, now)
 	assert.Equal(t, cc.CacheIdle, s.Flags())
 	require.Equal(t, S1, s.State())
 }
 
-// A slow program has a canary now and then: windows with fewer than tell are neither near nor calm,
-// until nothing is unconsumed.
+// A slow program reports canaries rarely. Windows with too few canaries for a verdict count neither
+// as near misses nor as calm, until nothing is unconsumed.
 func TestFewCanaries(t *testing.T) {
 	s := sensor()
 	now := units.Time(1)
-	s.pass(now)
-	s.grew(1000, now)
+	s.advance(now)
+	s.onDelivered(1000, now)
 	few := func(now units.Time) {
-		for range fewest/2 + 1 {
+		for range minCanaries/2 + 1 {
 			s.Canary(90*units.Nanosecond, now)
 		}
 	}
-	windows(s, 2*steady-1, &now, few)
-	assert.Zero(t, s.Flags()&cc.CacheApproaching, "two windows each tell")
-	windows(s, 1, &now, few)
+	runWindows(s, 2*steadyWindows-1, &now, few)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "a verdict takes two windows")
+	runWindows(s, 1, &now, few)
 	assert.NotZero(t, s.Flags()&cc.CacheApproaching)
-	windows(s, 3*steady, &now, nothing)
-	assert.Zero(t, s.Flags()&cc.CacheApproaching, "without any it is calm")
-	windows(s, 2*steady, &now, few)
+	runWindows(s, 3*steadyWindows, &now, nothing)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "windows without canaries are calm")
+	runWindows(s, 2*steadyWindows, &now, few)
 	s.Canary(90*units.Nanosecond, now)
-	s.shrank(1000, now)
-	windows(s, steady+1, &now, nothing)
-	assert.Zero(t, s.Flags()&cc.CacheApproaching, "and one of long ago says nothing")
+	s.onConsumed(1000, now)
+	runWindows(s, steadyWindows+1, &now, nothing)
+	assert.Zero(t, s.Flags()&cc.CacheApproaching, "an old canary is ignored")
 }

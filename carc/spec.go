@@ -11,18 +11,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Spec says how credits are given. It is comparable; the zero Spec is one-way, and takes all from
-// the machine.
+// Spec holds the parameters of credit-based control. It is comparable. The zero Spec is one-way,
+// and takes the cache's dimensions from the machine.
 type Spec struct {
 	settings string
 	machine  Cache
 }
 
-// Cache is the last-level cache of a machine. What is 0 is not known.
+// Cache describes the last-level cache of a machine. A field of 0 is unknown.
 type Cache struct {
 	Size units.Bytes
 	Line units.Bytes
-	DDIO units.Bytes // into how much of it devices write
+	DDIO units.Bytes // part of it that devices write into
 }
 
 // Parse reads settings, such as llc=4MiB,line=64,mode=rr,delta=off.
@@ -34,22 +34,22 @@ func Parse(text string) (Spec, error) {
 	return s, nil
 }
 
-// String answers what Parse reads.
+// String returns the text that Parse reads.
 func (s Spec) String() string { return s.settings }
 
-// On answers the same on a machine with this cache: what the settings do not say is taken from it.
+// On returns the Spec for a machine with this cache, from which unset parameters are taken.
 func (s Spec) On(machine Cache) Spec {
 	s.machine = machine
 	return s
 }
 
-// RequestResponse says whether messages are requests, whose responses return their credits.
+// RequestResponse reports whether messages are requests whose responses return their credits.
 func (s Spec) RequestResponse() bool {
 	o, err := s.read(nil)
 	return err == nil && o.mode == "rr"
 }
 
-// Help explains the parameters.
+// Help writes an explanation of the parameters.
 func Help(w io.Writer) error {
 	var (
 		o options
@@ -59,7 +59,7 @@ func Help(w io.Writer) error {
 	return s.Explain(w)
 }
 
-// Table is the parameters as a table of Markdown.
+// Table returns the parameters as a Markdown table.
 func Table() string {
 	var (
 		o options
@@ -69,7 +69,7 @@ func Table() string {
 	return s.Table()
 }
 
-// options is the parameters.
+// options are the parameters.
 type options struct {
 	llc, ddio, line units.Bytes
 	receives        units.Bytes
@@ -88,33 +88,33 @@ type options struct {
 
 func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.llc, "llc", "0B", "[0B, 4GiB]", "CARC 4: s_llc",
-		"last-level cache that credits stand for; 0: the machine's")
+		"size of the last-level cache; 0: the machine's")
 	s.Param(&o.line, "line", "0B", "[0B, 4KiB]", "CARC 4: s_line",
-		"a line of it, a credit; 0: the machine's, or 64 B")
+		"size of a cache line, one credit; 0: the machine's, or 64 B")
 	s.Param(&o.ddio, "ddio", "0B", "[0B, 4GiB]", "CARC 3.1",
-		"part of it that devices write into; 0: the machine's, or 2 of 12 ways")
+		"part of the cache that devices write into; 0: the machine's, or 2 of 12 ways")
 	s.Param(&o.receives, "receives", "0B", "[0B, inf)", "CARC 3.1: RQs_SIZE",
-		"space of all posted receive buffers, beyond which the state is S4; 0: not known")
+		"size of all posted receive buffers, beyond which the state is S4; 0: unknown")
 	s.Param(&o.mode, "mode", "oneway", "oneway, rr", "CARC 4",
-		"what returns credits: oneway: the receiver says so; rr: the response to a request")
-	s.Param(&o.writes, "writes", "off", "", "OURS",
-		"a WRITE without immediate takes credits, too: its receiver says when it has consumed it")
+		"how credits are returned: oneway: by the receiver; rr: by the response to a request")
+	s.Param(&o.writes, "writes", "off", "", "OURS", "a WRITE without immediate takes credits, "+
+		"too; the receiver's program reports its consumption")
 	s.Param(&o.delta, "delta", "auto", "", "CARC 4, formula 2",
-		"loosened credits: auto, off, or a number of lines, which may be negative")
-	s.Param(&o.share, "share", "all", "all, active", "OURS", "who shares the pool: all "+
-		"connections, or those of the highest priority among the active ones, and the others "+
-		"have a packet's credits")
+		"additional credits: auto, off, or a number of lines, which may be negative")
+	s.Param(&o.share, "share", "all", "all, active", "OURS", "connections that share the pool: "+
+		"all, or the active ones of the highest priority, while the others have credits for one "+
+		"packet")
 	s.Param(&o.weight, "weight", "1", "[1, 64]", "OURS",
-		"share of a connection, beside those of others")
+		"weight of a connection's share of the pool")
 	s.Param(&o.priority, "priority", "0", "[0, 7]", "OURS",
-		"of a connection, with share=active; larger is higher")
+		"priority of a connection with share=active; larger is higher")
 	s.Param(&o.hold, "hold", "1ms", "[0s, 1s]", "OURS",
-		"how long a pool waits before it gives away what a connection left")
+		"delay before the share of a connection that ended is distributed")
 	s.Param(&o.gather, "gather", "10us", "[0s, 10ms]", "OURS",
-		"how long lines wait for more to be returned with them")
+		"how long lines wait for more to be returned in the same CREDIT")
 }
 
-// read fills the options. On a path they must say all.
+// read parses the settings into options. With a path, all options must be known.
 func (s Spec) read(path *cc.Path) (options, error) {
 	var (
 		o   options
@@ -132,7 +132,7 @@ func (s Spec) read(path *cc.Path) (options, error) {
 	return o, nil
 }
 
-// fill takes from the machine what nobody said.
+// fill takes unset options from the machine.
 func (o *options) fill(machine Cache) {
 	if o.llc == 0 {
 		if o.llc = machine.Size; o.ddio == 0 {
@@ -158,52 +158,52 @@ func (o *options) check(path *cc.Path) error {
 	default:
 		n, err := strconv.ParseInt(o.delta, 10, 32)
 		if err != nil {
-			return fmt.Errorf("delta=%s is neither auto nor off nor a number of lines", o.delta)
+			return fmt.Errorf("delta=%s, want auto, off or a number of lines", o.delta)
 		}
 		o.fixed = Lines(n)
 	}
 	switch {
 	case o.line&(o.line-1) != 0:
-		return fmt.Errorf("line=%v is no power of two", o.line)
+		return fmt.Errorf("line=%v, want a power of two", o.line)
 	case o.llc > 0 && o.llc < o.line:
-		return fmt.Errorf("llc=%v is less than a line of %v", o.llc, o.line)
+		return fmt.Errorf("llc=%v, want at least one line of %v", o.llc, o.line)
 	case o.llc > 0 && o.ddio > o.llc:
-		return fmt.Errorf("ddio=%v is more than llc=%v", o.ddio, o.llc)
-	case o.llc > 0 && Lines(o.llc/o.line) > MostCredits:
-		return fmt.Errorf("llc=%v has more than %d lines of %v", o.llc, MostCredits, o.line)
+		return fmt.Errorf("ddio=%v, want at most llc=%v", o.ddio, o.llc)
+	case o.llc > 0 && Lines(o.llc/o.line) > MaxCredits:
+		return fmt.Errorf("llc=%v, want at most %d lines of %v", o.llc, MaxCredits, o.line)
 	case path == nil:
 		return nil
 	case path.BaseRTT <= 0 || path.Payload <= 0:
-		return fmt.Errorf("a path needs base round trip and the payload of a packet, and this "+
-			"one is %v, %v", path.BaseRTT, path.Payload)
+		return fmt.Errorf("path with base round-trip time %v and payload %v, want both positive",
+			path.BaseRTT, path.Payload)
 	case o.llc == 0:
 		return errors.New(
-			"the last-level cache is not known: the machine does not tell, say llc=4MiB or so")
+			"size of the last-level cache unknown on this machine, want a setting such as llc=4MiB")
 	}
 	return nil
 }
 
-// Endpoint is what the connections of one receiver share: its cache, and what senses how that
-// fares. Cores that share a cache have an Endpoint each, with a part of it (llc).
+// Endpoint returns the state that the connections of one receiver share: the credit pool and the
+// Sensor. Cores that share a cache have an Endpoint each, with a part of the cache (llc).
 func (s Spec) Endpoint() *Endpoint { return &Endpoint{spec: s} }
 
-// Endpoint makes the pairs of one endpoint.
+// Endpoint makes the Gates and Granters of one receiver.
 type Endpoint struct {
 	spec   Spec
 	pool   *pool
 	sensor Sensor
 }
 
-// Share is which part of the pool a connection has.
+// Share is the part of the pool that a connection gets.
 type Share struct {
-	Weight   int // beside those of others
+	Weight   int // relative to the weights of other connections
 	Priority int // with share=active; larger is higher
 }
 
-// Spec answers how it gives credits.
+// Spec returns the Spec that the Endpoint was made with.
 func (e *Endpoint) Spec() Spec { return e.spec }
 
-// Sensor answers what senses how the receiver fares; nil before the first New.
+// Sensor returns the sensor of the receiver's cache; nil before the first New.
 func (e *Endpoint) Sensor() *Sensor {
 	if e.pool == nil {
 		return nil
@@ -211,11 +211,11 @@ func (e *Endpoint) Sensor() *Sensor {
 	return &e.sensor
 }
 
-// New makes both halves for one flow, or says why they cannot work on this path.
+// New makes both halves for one flow. It returns an error if they cannot work on this path.
 func (e *Endpoint) New(path cc.Path) (*Gate, *Granter, error) { return e.NewShare(path, Share{}) }
 
-// NewShare is New for a connection with another weight or priority than the Spec's; what is 0 is
-// the Spec's.
+// NewShare is New for a connection whose weight or priority differs from the Spec's. A zero field
+// means the Spec's value.
 func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) {
 	o, err := e.spec.read(&path)
 	if err != nil {
@@ -227,10 +227,10 @@ func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) 
 	if share.Priority == 0 {
 		share.Priority = o.priority
 	}
-	if share.Weight < 1 || share.Weight > mostWeight || share.Priority < 0 ||
-		share.Priority > mostPriority {
-		return nil, nil, fmt.Errorf("carc: weight %d and priority %d: there are weights of 1 to "+
-			"%d, priorities of 0 to %d", share.Weight, share.Priority, mostWeight, mostPriority)
+	if share.Weight < 1 || share.Weight > maxWeight || share.Priority < 0 ||
+		share.Priority > maxPriority {
+		return nil, nil, fmt.Errorf("carc: weight %d and priority %d out of range [1, %d] and "+
+			"[0, %d]", share.Weight, share.Priority, maxWeight, maxPriority)
 	}
 	if e.pool == nil {
 		e.sensor.init(&o)
@@ -241,8 +241,8 @@ func (e *Endpoint) NewShare(path cc.Path, share Share) (*Gate, *Granter, error) 
 }
 
 const (
-	mostWeight   = 64
-	mostPriority = 7
+	maxWeight   = 64
+	maxPriority = 7
 )
 
 var (

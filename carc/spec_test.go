@@ -12,29 +12,29 @@ import (
 
 func TestParseRefuses(t *testing.T) {
 	for text, why := range map[string]string{
-		"llc":                 `"llc" is not key=value`,
-		"llc=much":            "llc=much is no bytes",
-		"llc=32B,line=64":     "less than a line",
-		"llc=8GiB":            "outside [0B, 4GiB]",
+		"llc":                 "key=value",
+		"llc=much":            "llc=much",
+		"llc=32B,line=64":     "want at least one line",
+		"llc=8GiB":            "[0B, 4GiB]",
 		"llc=4GiB,line=16B":   "lines",
-		"line=48B":            "no power of two",
-		"mode=both":           "mode=both is none of oneway, rr",
-		"delta=some":          "neither auto nor off",
-		"weight=0":            "outside [1, 64]",
-		"ddio=2MiB,llc=1MiB":  "more than llc",
-		"cache=4MiB":          `no parameter "cache"`,
-		"llc=4MiB,llc=2MiB":   "llc is given twice",
-		"priority=8":          "outside [0, 7]",
-		"share=active,hold=x": "hold=x is no duration",
+		"line=48B":            "want a power of two",
+		"mode=both":           "oneway, rr",
+		"delta=some":          "want auto, off or a number of lines",
+		"weight=0":            "[1, 64]",
+		"ddio=2MiB,llc=1MiB":  "want at most llc",
+		"cache=4MiB":          `"cache"`,
+		"llc=4MiB,llc=2MiB":   "twice",
+		"priority=8":          "[0, 7]",
+		"share=active,hold=x": "hold=x",
 	} {
 		_, err := Parse(text)
 		require.Error(t, err, text)
 		assert.ErrorContains(t, err, why, text)
-		assert.ErrorContains(t, err, text, "it says what was asked")
+		assert.ErrorContains(t, err, text, "the error quotes the settings")
 	}
 }
 
-func TestSpecTakesFromTheMachineWhatIsNotSaid(t *testing.T) {
+func TestSpecDefaultsFromTheMachine(t *testing.T) {
 	xeon := Cache{Size: 12 * units.MiB, Line: 64, DDIO: 2 * units.MiB}
 	for text, want := range map[string]Cache{
 		"":                    xeon,
@@ -57,11 +57,11 @@ func TestNewRefuses(t *testing.T) {
 	spec, err := Parse("")
 	require.NoError(t, err)
 	_, _, err = spec.Endpoint().New(path)
-	assert.ErrorContains(t, err, "last-level cache is not known")
+	assert.ErrorContains(t, err, "last-level cache unknown")
 	spec, err = Parse("llc=4MiB")
 	require.NoError(t, err)
 	_, _, err = spec.Endpoint().New(cc.Path{})
-	assert.ErrorContains(t, err, "a path needs")
+	assert.ErrorContains(t, err, "want both positive")
 	_, _, err = spec.Endpoint().NewShare(path, Share{Weight: 65})
 	assert.ErrorContains(t, err, "weight 65")
 }
@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		granter.Attach(&bell{})
+		granter.Attach(&countingReporter{})
 		n, some := granter.Emit(false, 1)
 		require.True(t, some)
 		require.NoError(t, gate.Hear(&n, cc.Backlog{}, 1))

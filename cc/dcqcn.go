@@ -49,8 +49,7 @@ func (p *dcqcnParams) declare(s *schema) {
 	s.param(&p.hai, "hai", "0.01line", "(0, inf)", "PrioPlus artifact", "R_HAI, hyper increase")
 	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA default", "least rate")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "DCQCN", "largest rate, and the first")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
-		"what may be unacknowledged; the paper has no window")
+	s.largest(&p.window, "window", "what may be unacknowledged; the paper has no window")
 	s.atMost("min_rate", "max_rate")
 }
 

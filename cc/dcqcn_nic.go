@@ -62,8 +62,7 @@ func (p *dcqcnNICParams) declare(s *schema) {
 	s.param(&p.minRate, "min_rate", "1Mb/s", "(0, inf)", "NVIDIA", "least rate (rpg_min_rate)")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "NVIDIA",
 		"largest rate, and the first (rpg_max_rate)")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
-		"what may be unacknowledged; NICs have no window")
+	s.largest(&p.window, "window", "what may be unacknowledged; NICs have no window")
 	s.atMost("min_rate", "max_rate")
 }
 

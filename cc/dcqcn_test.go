@@ -199,3 +199,25 @@ func TestGuessedLineRate(t *testing.T) {
 			name)
 	}
 }
+
+// Where the line rate is a guess the largest window is four BDPs, unless somebody says otherwise.
+func TestLargestWindowOfAGuess(t *testing.T) {
+	known := Path{LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond, Payload: 4096}
+	guess := known
+	guess.Guessed = true
+	for _, c := range []struct {
+		text string
+		path Path
+		want units.Bytes
+	}{
+		{"dcqcn", known, 16 * known.BDP()},
+		{"dcqcn", guess, 4 * known.BDP()},
+		{"dcqcn:window=8MiB", guess, 8 * units.MiB},
+	} {
+		spec, err := Parse(c.text)
+		require.NoError(t, err)
+		a, err := spec.New(c.path)
+		require.NoError(t, err)
+		assert.Equal(t, c.want, a.(*DCQCN).Start(0).Window, c.text)
+	}
+}

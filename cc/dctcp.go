@@ -42,7 +42,7 @@ func (p *dctcpParams) declare(s *schema) {
 		"begin in slow start; use it with a small init_cwnd")
 	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 8257",
 		"least window; below 1 for incasts of more than BDP/2 flows")
-	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.largest(&p.maxCwnd, "max_cwnd", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus artifact",
 		"window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")

@@ -33,7 +33,7 @@ func (p *idctcpParams) declare(s *schema) {
 	s.param(&p.ai, "ai", "1", "(0, inf)", "DCTCP", "added to the window in a window without marks")
 	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "DCTCP",
 		"least window; below 1 for incasts of more than BDP/2 flows")
-	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.largest(&p.maxCwnd, "max_cwnd", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "OURS", "window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")

@@ -64,7 +64,7 @@ func (p *ledbatParams) declare(s *schema) {
 		"never fall by more than a packet a round trip, however long the queue")
 	s.param(&p.minCwnd, "min_cwnd", "2", "(0, inf)", "RFC 6817",
 		"least window; below 1 for large incasts")
-	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.largest(&p.maxCwnd, "max_cwnd", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", initial, "(0, inf)", rfc, "window of a flow that begins")
 	s.atMost("min_cwnd", "init_cwnd")
 	s.atMost("init_cwnd", "max_cwnd")

@@ -23,6 +23,7 @@ type schema struct {
 type param struct {
 	into             any
 	name, def, valid string
+	guess            string // default where the line rate is a guess; empty: def
 	source, text     string
 
 	value float64 // in the base unit of the type, when known
@@ -41,6 +42,25 @@ func (s *schema) param(into any, name, def, valid, source, text string) {
 	s.params = append(s.params, param{into: into, name: name, def: def, valid: valid,
 		source: source, text: text})
 }
+
+// largest declares the largest window of a flow. 16 BDP limit nothing on a path that is known.
+// Where the line rate is a guess, what is in flight beyond guessedBDP waits in rings of hosts, out
+// of their caches: 1 MiB instead of 4 makes loop: 7 % faster (BenchmarkControl). Both are OURS.
+func (s *schema) largest(into any, name, text string) {
+	s.param(into, name, "16BDP", "(0, inf)", "OURS", text)
+	s.onGuess(name, guessedBDP)
+}
+
+// onGuess declares another default of a parameter for paths whose line rate is a guess.
+func (s *schema) onGuess(name, def string) {
+	p := s.find(name)
+	p.guess = def
+	p.text += "; " + def + " where the line rate is a guess"
+}
+
+// guessedBDP is what fills rings between hosts that poll bursts of 32 packets: with one BDP they
+// run empty.
+const guessedBDP = "4BDP"
 
 // below declares that parameter low must be less than high.
 func (s *schema) below(low, high string) { s.orders = append(s.orders, order{low, high, false}) }
@@ -62,7 +82,7 @@ func (s *schema) find(name string) *param {
 // larger one is raised: nobody asked for either.
 func (s *schema) fill(given []setting, path *Path) error {
 	for i := range s.params {
-		if err := s.params[i].set(s.params[i].def, path); err != nil {
+		if err := s.params[i].set(s.params[i].byDefault(path), path); err != nil {
 			return err
 		}
 	}
@@ -88,6 +108,14 @@ func (s *schema) fill(given []setting, path *Path) error {
 		}
 	}
 	return nil
+}
+
+// byDefault returns the default on a path.
+func (p *param) byDefault(path *Path) string {
+	if p.guess != "" && path != nil && path.Guessed {
+		return p.guess
+	}
+	return p.def
 }
 
 func isGiven(given []setting, key string) bool {

@@ -18,6 +18,9 @@ func (s *Settings) Param(into any, name, def, valid, source, text string) {
 	s.param(into, name, def, valid, source, text)
 }
 
+// OnGuess declares another default of a parameter for paths whose line rate is a guess.
+func (s *Settings) OnGuess(name, def string) { s.onGuess(name, def) }
+
 // Read stores what text says, and the defaults of everything else. What is relative to the path is
 // neither stored nor checked while that is nil.
 func (s *Settings) Read(text string, path *Path) error {

@@ -66,7 +66,7 @@ func (p *swiftParams) declare(s *schema) {
 	s.param(&p.retxReset, "retx_reset", "5", "[1, 1000]", "csg-htsim",
 		"timeouts in a row after which the window falls to min_cwnd")
 	s.param(&p.minCwnd, "min_cwnd", "0.001", "(0, inf)", "Swift", "least window")
-	s.param(&p.maxCwnd, "max_cwnd", "16BDP", "(0, inf)", "OURS", "largest window")
+	s.largest(&p.maxCwnd, "max_cwnd", "largest window")
 	s.param(&p.initCwnd, "init_cwnd", "1BDP", "(0, inf)", "PrioPlus and Bolt artifacts",
 		"window of a flow that begins")
 	s.below("fs_min", "fs_max")

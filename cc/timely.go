@@ -57,8 +57,7 @@ func (p *timelyParams) declare(s *schema) {
 		"update with every sample, scaled by the time since the last, not once a round trip")
 	s.param(&p.minRate, "min_rate", "0.001line", "(0, inf)", "HPCC artifact", "least rate")
 	s.param(&p.line, "max_rate", "1line", "(0, inf)", "TIMELY", "largest rate, and the first")
-	s.param(&p.window, "window", "16BDP", "(0, inf)", "OURS",
-		"what may be unacknowledged; the paper has no window")
+	s.largest(&p.window, "window", "what may be unacknowledged; the paper has no window")
 	s.atMost("t_low", "t_high")
 	s.atMost("min_rate", "max_rate")
 }

@@ -2,8 +2,10 @@ package dpdk
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
+	"github.com/goroce/goroce/dpdk/eal"
 	"github.com/goroce/goroce/dpdk/ethdev"
 	"github.com/goroce/goroce/dpdk/mempool"
 	"github.com/goroce/goroce/packet"
@@ -96,7 +98,8 @@ func (d *Device) Link() (ethdev.Link, error) {
 
 // Close stops the device and gives everything back. Nobody may be using its queues. Buffers that
 // the caller still holds stay valid until they are freed through a queue of another device; the
-// pool they belong to goes when the last of them is home. A second Close does nothing.
+// pool they belong to goes when the last of them is home. A second Close does nothing, unless the
+// first could not begin for want of memory (eal.ErrAlarm).
 func (d *Device) Close() error {
 	d.life.Lock()
 	was := d.closed
@@ -108,7 +111,13 @@ func (d *Device) Close() error {
 	if d.client != nil {
 		d.client.end()
 	}
-	return d.control("dpdk: close "+d.info.Name, d.release)
+	err := d.control("dpdk: close "+d.info.Name, d.release)
+	if errors.Is(err, eal.ErrAlarm) {
+		d.life.Lock()
+		d.closed = false
+		d.life.Unlock()
+	}
+	return err
 }
 
 // release undoes open, however far it came, as control runs it.
@@ -118,7 +127,9 @@ func (d *Device) release() error {
 		d.port.PromiscuousDisable() // a driver that cannot had nothing to undo
 	}
 	if d.running {
-		errs = append(errs, d.port.DevStop())
+		if err := d.port.DevStop(); err != nil {
+			errs = append(errs, fmt.Errorf("stop: %w", err))
+		}
 	}
 	if d.attached {
 		errs = append(errs, d.port.Detach())

@@ -2,6 +2,7 @@ package dpdk
 
 import (
 	"os"
+	"sync"
 	"time"
 )
 
@@ -15,7 +16,8 @@ const (
 // there is no server, and stays disconnected when the server goes or was not ready.
 type memifClient struct {
 	device *Device // whose guards are shut while it is stopped
-	stop   chan struct{}
+	once   sync.Once
+	stop   chan struct{} // closed once
 	ended  chan struct{}
 }
 
@@ -30,7 +32,7 @@ func (d *Device) startMemifClient() *memifClient {
 
 // end returns when nobody will restart the device any more.
 func (c *memifClient) end() {
-	close(c.stop)
+	c.once.Do(func() { close(c.stop) })
 	<-c.ended
 }
 

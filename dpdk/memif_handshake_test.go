@@ -38,6 +38,18 @@ func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fds ...int) {
 	require.NoError(t, err)
 }
 
+// rights is n times the right to a descriptor.
+func rights(fd, n int) []byte {
+	if n == 0 {
+		return nil
+	}
+	fds := make([]int, n)
+	for i := range fds {
+		fds[i] = fd
+	}
+	return syscall.UnixRights(fds...)
+}
+
 // hear receives a message of that kind.
 func hear(t *testing.T, c *net.UnixConn, kind uint16) {
 	t.Helper()
@@ -57,6 +69,7 @@ func TestMemifClientGoneAfterItsRegion(t *testing.T) {
 	memory, err := os.Create(filepath.Join(t.TempDir(), "memory"))
 	require.NoError(t, err)
 	defer memory.Close()
+	require.NoError(t, memory.Truncate(4096))
 	fd := int(memory.Fd())
 	before := openDescriptors(t)
 	for range 50 {

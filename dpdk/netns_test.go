@@ -33,6 +33,9 @@ func ip(t *testing.T, format string, args ...any) string {
 	return string(out)
 }
 
+// patience is how long a frame may take on a busy machine, with AddressSanitizer too.
+const patience = 30 * time.Second
+
 // hello is a frame that no kernel cares about, 1500 bytes of payload.
 func hello(to, from packet.MAC, size int) []byte {
 	frame := append(append([]byte{}, to[:]...), from[:]...)
@@ -55,14 +58,14 @@ func send(t *testing.T, q *dpdk.Queue, frame []byte) {
 	bufs[0].SetLen(copy(bufs[0].Room(), frame))
 	// A memif server has no slot to send into until its client has polled for the first time.
 	require.Eventually(t, func() bool { return q.Send(packet.ClassData, bufs) == 1 },
-		5*time.Second, 100*time.Microsecond)
+		patience, 100*time.Microsecond)
 }
 
 // await polls until a frame comes that want likes; the others are freed.
 func await(t *testing.T, q *dpdk.Queue, want func(*packet.Buf) bool) []byte {
 	t.Helper()
 	bufs := make([]packet.Buf, packet.Burst)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		n := q.Recv(bufs)
 		for i := range bufs[:n] {
 			if want(&bufs[i]) {
@@ -106,7 +109,7 @@ func TestNSAFPacketOverVeth(t *testing.T) {
 func awaitAny(t *testing.T, d *dpdk.Device) []byte {
 	t.Helper()
 	bufs := make([]packet.Buf, 1)
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		for i := range d.Queues() {
 			if q := d.Queue(i); q.Recv(bufs) == 1 {
 				frame := append([]byte{}, bufs[0].Data()...)

@@ -81,7 +81,7 @@ func (d *Device) open() error {
 	}
 	info, err := d.port.InfoGet()
 	if err != nil {
-		return err
+		return fmt.Errorf("what the device can do: %w", err)
 	}
 	if d.loop != nil {
 		d.shape = loopShape(d.opts, d.loop.pair.queues, d.loop.pair.classes)
@@ -166,7 +166,7 @@ func (d *Device) start() error {
 func (d *Device) address() error {
 	own, err := d.port.MACAddrGet()
 	if err != nil {
-		return err
+		return fmt.Errorf("MAC address: %w", err)
 	}
 	d.mac = own
 	if !d.url.ownMAC() || isZero(own) {

@@ -1,48 +1,136 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/check"
+	"github.com/goroce/goroce/lab/claims"
 )
 
+// checkFlags is what a command line says about a check.
+type checkFlags struct {
+	dir      string // of results
+	verdicts string // directory of the committed verdicts
+	update   bool
+}
+
 func (l *lab) checkCommand() *cobra.Command {
-	dir := "docs/lab"
+	f := checkFlags{dir: "docs/lab", verdicts: "lab/claims/verdicts"}
 	c := &cobra.Command{
-		Use:   "check [PAPER...]",
-		Short: "Check that committed results are complete",
-		Long: `check reads docs/lab/PAPER/<experiment>/claims.json for every experiment of the papers, or of those
-that docs/lab/COMPLETE names. It fails on an experiment or a claim that is missing, on one that the
-catalogue does not have, on a claim that failed or was not judged without a note, and on a verdict
-that does not follow from its value.`,
-		RunE: func(_ *cobra.Command, papers []string) error { return l.check(dir, papers) },
+		Use:   "check [PATTERN...]",
+		Short: "Compare results with the committed verdicts",
+		Long: `check reads DIR/<experiment>/claims.json for every experiment whose id matches a pattern, or for
+those of the papers that DIR/COMPLETE names, and compares its verdicts with the committed ones in
+lab/claims/verdicts. It fails when
+
+  - a claim that held fails, or a claim that failed holds;
+  - a claim lacks a verdict, or a verdict its claim or its reason;
+  - a result lacks an experiment or a claim, or has one that the catalogue does not have;
+  - a verdict does not follow from its value.
+
+A claim whose verdict says machine: true measures the machine that runs it; any outcome agrees.
+
+check --update writes the results' verdicts over the committed ones. Reasons of verdicts that stay
+are kept; a new verdict that does not hold takes the run's note as its reason, which needs a reader.
+
+  lab check                                     the results of full scale, docs/lab
+  lab check '*' --dir .cache/lab-small          those of make lab-small
+  lab check --update 'tocc/fig2*' --dir DIR     accept what a run in DIR said`,
+		RunE: func(_ *cobra.Command, patterns []string) error { return l.check(patterns, f) },
 	}
-	c.Flags().StringVar(&dir, "dir", dir, "directory of the committed results")
+	c.Flags().StringVar(&f.dir, "dir", f.dir, "directory of results")
+	c.Flags().StringVar(&f.verdicts, "verdicts", f.verdicts,
+		"directory of the committed verdicts; without it, those built into the program")
+	c.Flags().BoolVar(&f.update, "update", false, "write the verdicts of the results over the committed ones")
 	return c
 }
 
-func (l *lab) check(dir string, papers []string) error {
-	if len(papers) == 0 {
-		var err error
-		if papers, err = check.Complete(dir); err != nil {
+func (l *lab) check(patterns []string, f checkFlags) error {
+	if err := l.readVerdicts(f); err != nil {
+		return err
+	}
+	patterns, experiments, err := l.checked(patterns, f.dir)
+	if err != nil {
+		return err
+	}
+	if len(experiments) == 0 {
+		complete := filepath.Join(f.dir, "COMPLETE")
+		fmt.Fprintf(l.out, "%s names no papers: nothing to check\n", complete)
+		return nil
+	}
+	if f.update {
+		if err := l.update(experiments, f); err != nil {
 			return err
 		}
 	}
-	if len(papers) == 0 {
-		fmt.Fprintf(l.out, "%s names no papers: nothing to check\n", filepath.Join(dir, "COMPLETE"))
-		return nil
-	}
-	problems := check.Papers(l.Catalogue, dir, papers...)
+	problems := l.Catalogue.CheckVerdicts()
+	problems = append(problems, check.Results(l.Catalogue, f.dir, experiments)...)
 	for _, p := range problems {
 		fmt.Fprintln(l.out, p)
 	}
+	what := strings.Join(patterns, " ")
 	if len(problems) > 0 {
-		return fmt.Errorf("results of %s: problems: %d", strings.Join(papers, ", "), len(problems))
+		return fmt.Errorf("results of %s in %s: problems: %d\n"+
+			"lab: to accept verdicts that changed: bin/lab check --update --dir %s '%s'",
+			what, f.dir, len(problems), f.dir, strings.Join(patterns, "' '"))
 	}
-	fmt.Fprintf(l.out, "results of %s: complete\n", strings.Join(papers, ", "))
+	fmt.Fprintf(l.out, "results of %s in %s: complete, and as expected\n", what, f.dir)
 	return nil
+}
+
+// readVerdicts reads the verdicts of the source tree, where there is one: they may be newer than
+// those built into the program.
+func (l *lab) readVerdicts(f checkFlags) error {
+	if _, err := os.Stat(f.verdicts); err != nil {
+		if f.update {
+			return fmt.Errorf("no directory to update: %w", err)
+		}
+		return nil
+	}
+	return l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
+}
+
+// checked returns the experiments that patterns match, and the patterns: without any, the papers
+// that dir/COMPLETE names.
+func (l *lab) checked(patterns []string, dir string) ([]string, []*claims.Experiment, error) {
+	if len(patterns) == 0 {
+		var err error
+		if patterns, err = check.Complete(dir); err != nil || len(patterns) == 0 {
+			return nil, nil, err
+		}
+	}
+	experiments, err := l.Catalogue.Match(patterns...)
+	if err != nil {
+		return nil, nil, cli.Usage(err)
+	}
+	return patterns, experiments, nil
+}
+
+// update writes the verdicts of results into the files of their papers.
+func (l *lab) update(experiments []*claims.Experiment, f checkFlags) error {
+	changes, bad := check.Update(f.dir, experiments)
+	for _, line := range changes {
+		fmt.Fprintln(l.out, line)
+	}
+	written := map[string]bool{}
+	for _, e := range experiments {
+		if written[e.Paper()] {
+			continue
+		}
+		written[e.Paper()] = true
+		if err := l.Catalogue.WriteVerdicts(f.verdicts, e.Paper()); err != nil {
+			return errors.Join(bad, err)
+		}
+	}
+	if bad != nil {
+		return bad
+	}
+	return l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
 }

@@ -49,7 +49,7 @@ makes a page of figures and verdicts.
   lab list                        what there is
   lab run 'fabric/*' --out /tmp/lab   simulate, judge, draw
   lab report /tmp/lab             a page to read: /tmp/lab/index.html
-  lab check                       are the committed results complete?
+  lab check                       are results what the committed verdicts say?
 
 It exits with 0 when all went well, with 1 when something failed or is left to do, and with 2 when
 the command line makes no sense.`,

@@ -8,11 +8,13 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/internal/cli"
+	"github.com/goroce/goroce/lab/check"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
@@ -69,7 +71,21 @@ func TestFromRunToCheck(t *testing.T) {
 	code, out, errs = s.do(t.Context(), "check", "demo", "--dir", dir)
 	assert.Equal(t, cli.Failed, code)
 	assert.Equal(t, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json")+"\n", out)
-	assert.Equal(t, "lab: results of demo: problems: 1\n", errs)
+	assert.Contains(t, errs, "lab: results of demo in "+dir+": problems: 1\n")
+}
+
+// TestRunShowsDifferences: a run says which verdicts are not the committed ones, and exits with 0.
+func TestRunShowsDifferences(t *testing.T) {
+	s := newShell(t, labtest.Dice)
+	text := string(labtest.Verdicts(t)["demo.yaml"].Data)
+	text = strings.Replace(text, "small: {verdict: holds}",
+		"small: {verdict: fails, reason: bad luck}", 1)
+	require.NoError(t, s.Catalogue.ReadVerdicts(fstest.MapFS{"demo.yaml": {Data: []byte(text)}}))
+	code, out, errs := s.do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
+	require.Zero(t, code, errs)
+	assert.Contains(t, out, "\n  NOT AS COMMITTED: demo/dice/mean: holds at small scale, "+
+		"but the committed verdict is fails")
+	assert.Equal(t, 1, strings.Count(out, "NOT AS COMMITTED"))
 }
 
 func TestList(t *testing.T) {
@@ -178,11 +194,83 @@ func TestCheckOfCompletePapers(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(out, "\n"), "both experiments are missing")
 
 	s.Catalogue.Experiments = s.Catalogue.Experiments[:1]
+	require.NoError(t, s.Catalogue.ReadVerdicts(verdictsOnDice(t)))
 	code, _, errs = s.do(t.Context(), "run", "demo", "--out", dir)
 	require.Zero(t, code, errs)
 	code, out, _ = s.do(t.Context(), "check", "--dir", dir)
 	assert.Zero(t, code)
-	assert.Equal(t, "results of demo: complete\n", out)
+	assert.Equal(t, "results of demo in "+dir+": complete, and as expected\n", out)
+}
+
+// verdictsOnDice returns the verdicts of labtest on demo/dice.
+func verdictsOnDice(t *testing.T) fstest.MapFS {
+	text, _, _ := strings.Cut(string(labtest.Verdicts(t)["demo.yaml"].Data), "- claim: demo/coins")
+	return fstest.MapFS{"demo.yaml": {Data: []byte(text)}}
+}
+
+// TestCheckTurnsRed: with a verdict flipped in either direction, missing, or on an unknown claim,
+// check fails. The command that it names makes it pass again.
+func TestCheckTurnsRed(t *testing.T) {
+	results := t.TempDir()
+	s := newShell(t, labtest.Dice)
+	code, _, errs := s.do(t.Context(), "run", "demo/dice", "--out", results)
+	require.Zero(t, code, errs)
+	const mean, certain = "  small: {verdict: holds}\n", "  small: {verdict: fails, reason: the die is <fair>}\n"
+	for _, c := range []struct{ name, old, new, want string }{
+		{"as committed", "", "", ""},
+		{"held, fails", certain, mean,
+			"demo/dice/certain: fails at small scale, but the committed verdict is holds"},
+		{"failed, holds", mean, certain,
+			"demo/dice/mean: holds at small scale, but the committed verdict is fails"},
+		{"missing", mean, "", "demo/dice/mean: no verdict at small scale is committed"},
+		{"no entry",
+			"- claim: demo/dice/mean\n  expect: '<= 0.2'\n  full: {verdict: holds}\n" + mean, "",
+			"demo/dice/mean: no verdict is committed"},
+		{"unknown", "demo/dice/mean", "demo/dice/mode",
+			"demo/dice/mode: the catalogue has no such claim"},
+		{"another condition", "<= 0.2", "<= 0.3", `demo/dice/mean: its verdict is on "<= 0.3"`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, verdicts := newShell(t, labtest.Dice), t.TempDir()
+			s.Catalogue.Experiments = s.Catalogue.Experiments[:1]
+			text := string(verdictsOnDice(t)["demo.yaml"].Data)
+			require.Contains(t, text, c.old)
+			file := filepath.Join(verdicts, "demo.yaml")
+			text = strings.Replace(text, c.old, c.new, 1)
+			require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+			args := []string{"check", "demo/dice", "--dir", results, "--verdicts", verdicts}
+			code, out, errs := s.do(t.Context(), args...)
+			if c.want == "" {
+				assert.Zero(t, code, out)
+			} else {
+				assert.Equal(t, cli.Failed, code)
+				assert.Contains(t, out, c.want)
+				assert.Contains(t, errs, "bin/lab check --update --dir "+results+" 'demo/dice'")
+			}
+			code, out, _ = s.do(t.Context(), append(args, "--update")...)
+			assert.Zero(t, code, out)
+			code, out, _ = s.do(t.Context(), args...)
+			assert.Zero(t, code, out)
+		})
+	}
+	code, _, errs = s.do(t.Context(), "check", "demo/dice", "--dir", results, "--update")
+	assert.Equal(t, cli.Failed, code)
+	assert.Contains(t, errs, "no directory to update")
+}
+
+// TestCommittedResults: the results in docs/lab are complete, and are what the verdicts say.
+func TestCommittedResults(t *testing.T) {
+	const dir = "../docs/lab"
+	c, err := claims.Load()
+	require.NoError(t, err)
+	papers, err := check.Complete(dir)
+	require.NoError(t, err)
+	experiments, err := c.Match(papers...)
+	require.NoError(t, err)
+	assert.Len(t, experiments, len(c.Experiments), "all papers are complete")
+	for _, p := range check.Results(c, dir, experiments) {
+		t.Error(p)
+	}
 }
 
 func TestUsageErrors(t *testing.T) {
@@ -193,6 +281,7 @@ func TestUsageErrors(t *testing.T) {
 		`invalid argument "large" for "--scale"`: {"run", "demo", "--scale", "large"},
 		`there is no experiment "demo/cards"`:    {"run", "demo/cards"},
 		`there is no experiment "poker"`:         {"list", "poker"},
+		`there is no experiment "demo/poker"`:    {"check", "demo/poker"},
 		`shard "2/2": want index/count`:          {"run", "demo", "--shard", "2/2"},
 		`invalid argument "soon" for "--budget"`: {"run", "demo", "--budget", "soon"},
 		`unknown command "gamble" for "lab"`:     {"gamble"},

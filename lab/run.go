@@ -36,7 +36,7 @@ func (l *lab) runCommand() *cobra.Command {
 pattern, and keeps each one's record in DIR/<experiment>/jobs. Jobs that this very program has
 done before with the same set-up are not done again. Once an experiment's jobs are all there it
 writes DIR/<experiment>/claims.json, data.csv and the figures. A claim that fails is a result: it
-does not change the exit code, but lab check wants it explained.
+does not change the exit code. lab check compares it with the committed verdict.
 
 When the budget is spent no job begins any more, those that run are finished, and the rest is done
 by the same command another time. An interrupt asks the running ones to stop as well.
@@ -153,31 +153,31 @@ func (l *lab) finish(dir string, plans []*runner.Plan, code *runner.Code) error 
 	return all
 }
 
-// verdicts says how the claims of an experiment came out.
+// verdicts prints how the claims of an experiment came out, and where that is not as committed.
 func (l *lab) verdicts(dir string, e *claims.Experiment) error {
 	file := filepath.Join(runner.Path(dir, e.ID), "claims.json")
 	r, err := claims.ReadResult(file)
 	if err != nil {
 		return err
 	}
-	passed, failed, open := 0, []string{}, 0
-	for _, v := range r.Claims {
-		switch {
-		case v.Pass == nil:
-			open++
-		case *v.Pass:
-			passed++
-		default:
-			failed = append(failed, fmt.Sprintf("  %s fails: %s\n", v.ID, explain(e, r.Scale, &v)))
-		}
+	count := map[claims.Outcome]int{}
+	for i := range r.Claims {
+		count[r.Claims[i].Outcome()]++
 	}
 	fmt.Fprintf(l.out, "%s: claims passed %d, failed %d, not judged %d: %s\n",
-		e.ID, passed, len(failed), open, file)
-	fmt.Fprint(l.out, strings.Join(failed, ""))
+		e.ID, count[claims.Holds], count[claims.Fails], count[claims.NotJudged], file)
+	for _, v := range r.Claims {
+		if v.Outcome() == claims.Fails {
+			fmt.Fprintf(l.out, "  %s fails: %s\n", v.ID, explain(e, r.Scale, &v))
+		}
+	}
+	for _, difference := range claims.Compare(e, r) {
+		fmt.Fprintf(l.out, "  NOT AS COMMITTED: %s\n", difference)
+	}
 	return nil
 }
 
-// explain says how a claim fails, and why when its experiment knows.
+// explain returns how a claim fails, with the note of its experiment.
 func explain(e *claims.Experiment, s claims.Scale, v *claims.Verdict) string {
 	text := "got " + v.Value.String()
 	if c := e.Claim(path.Base(v.ID)); c != nil {

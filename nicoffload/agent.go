@@ -7,67 +7,67 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// AgentConfig is what an Agent is made with.
+// AgentConfig configures an Agent.
 type AgentConfig struct {
 	Device Device
-	// Adopt answers the algorithm of a flow that began: one of cc's, unchanged. An error leaves the
-	// flow with the decision it has.
+	// Adopt returns the algorithm for a flow that began, one of cc's, unchanged. After an error the
+	// flow keeps the decision it has.
 	Adopt func(f Handle) (cc.Algorithm, error)
-	// Bind says what else than its events an algorithm wants of the NIC; nil is DefaultBinding.
+	// Bind returns the Binding for an algorithm; nil means DefaultBinding.
 	Bind func(a cc.Algorithm) Binding
-	// Aggregation is asked of the device at the beginning; nil is DefaultAggregation.
+	// Aggregation is set at the device initially; nil means DefaultAggregation.
 	Aggregation *Aggregation
-	// MinRate and MaxRate bound what is decided; 0 are TAURUS's 100 kb/s and 400 Gb/s.
+	// MinRate and MaxRate bound the decided rates; 0 means TAURUS's 100 kb/s and 400 Gb/s.
 	MinRate, MaxRate units.BitRate
-	// Batch is how many bytes of messages are fetched at once; 0 is all that a ring can hold.
+	// Batch is the maximum number of bytes fetched at once; 0 means twice the size of a ring.
 	Batch int
-	// Unfiltered writes every decision, changed or not, within bounds or not: for measurements of
-	// what the filters are worth.
+	// Unfiltered disables the filters, so that every decision is written, to measure their effect.
 	Unfiltered bool
 }
 
-// The bounds that TAURUS gives as its example (section 3.5).
+// The bounds of rates that TAURUS gives as an example (section 3.5).
 const (
 	DefaultMinRate = 100 * units.Kbps
 	DefaultMaxRate = 400 * units.Gbps
 )
 
-// Agent is TAURUS's software part: it fetches messages, collects what the NIC cannot, lets the
-// algorithms decide, and writes to the NIC what they changed. It belongs to one core, which need
-// not be the one that polls the network.
+// Agent is TAURUS's software part: it fetches messages, samples the host, runs the algorithms, and
+// writes their filtered decisions to the NIC. It belongs to one core, which need not be the one
+// that polls the network.
 type Agent struct {
 	config  AgentConfig
 	device  Device
-	distant *Distant  // the device, if it is one
-	inline  cc.Inline // runs the algorithms, and wakes them
+	delayed *DelayedDevice // the device, if it is delayed
+	inline  cc.Inline      // runs the algorithms and their timers
 
-	flows []agentFlow // by index of the handle
-	names []Handle    // of cc.Inline's flows
-	msg   messages
-	// until when what happened has been heard of: the time that timers and samples have
-	heard units.Time
-	host  sampling
-	out   []Result
-	owed  []uint32 // flows whose newest decision the device did not take
+	flows   []agentFlow // by index of the handle
+	handles []Handle    // by cc.Inline's flow
+	msg     messageHandler
+	// eventTime is the time up to which all events have been dispatched: the time of timers and
+	// samples
+	eventTime units.Time
+	host      sampling
+	out       []Result
+	unwritten []uint32 // flows whose newest decision was not accepted by the device
 
 	counters AgentCounters
 }
 
-// agentFlow is what the agent knows of a flow.
+// agentFlow is the agent's state of a flow.
 type agentFlow struct {
 	handle    Handle
 	name      cc.Flow
 	algorithm cc.Algorithm
 	live      bool
-	hears     bool       // samples of the host
-	known     bool       // written is what the device has
-	owes      bool       // it is in owed
-	clock     units.Time // the newest event's
-	rtt       units.Time // the newest sample's
+	bindsHost bool       // binds HOST
+	known     bool       // written is valid
+	waiting   bool       // the flow is in Agent.unwritten
+	clock     units.Time // time of the newest event
+	rtt       units.Time // time of the newest sample
 	written   cc.Decision
 }
 
-// AgentCounters is what went through an Agent, and what went wrong. All count up.
+// AgentCounters counts events of an Agent. All values only increase.
 type AgentCounters struct {
 	Messages uint64
 	Events   uint64 // dispatched to an algorithm
@@ -75,24 +75,24 @@ type AgentCounters struct {
 	Samples  uint64 // of the host
 
 	Clamped    uint64              // decisions out of bounds
-	Duplicates uint64              // decisions that changed nothing
-	Stretched  uint64              // times that periods were made longer
-	Evicted    [len(typeOf)]uint64 // raw messages that gave way, by cc.Kind
+	Duplicates uint64              // decisions without a change
+	Stretched  uint64              // times that the periods were doubled
+	Evicted    [len(typeOf)]uint64 // raw messages discarded, by cc.Kind
 
-	Malformed uint64 // messages that could not be read, with all behind them
-	Unknown   uint64 // messages of a flow that there is not, or not any more
-	Unbound   uint64 // messages that the algorithm did not ask for
-	Backwards uint64 // messages whose times cannot be
+	Malformed uint64 // messages that could not be decoded; the rest of the batch is discarded
+	Unknown   uint64 // messages of nonexistent flows, or of flows that have ended
+	Unbound   uint64 // messages of events that the algorithm does not use
+	Backwards uint64 // messages with implausible times
 	Late      uint64 // samples older than the newest of their flow
-	Unparsed  uint64 // custom segments that nobody could read
+	Unparsed  uint64 // custom segments without a parser, or that the parser rejected
 	Refused   uint64 // flows that got no algorithm
-	Busy      uint64 // times that the device did not take all
+	Busy      uint64 // times that the device did not accept everything
 }
 
-// NewAgent makes one at a time.
+// NewAgent returns an agent whose time begins at now.
 func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 	if c.Device == nil || c.Adopt == nil {
-		return nil, fmt.Errorf("nicoffload: an agent needs a Device, and Adopt")
+		return nil, fmt.Errorf("nicoffload: agent without a Device or Adopt, want both")
 	}
 	if c.MinRate == 0 {
 		c.MinRate = DefaultMinRate
@@ -101,7 +101,8 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		c.MaxRate = DefaultMaxRate
 	}
 	if c.MinRate < 0 || c.MaxRate < c.MinRate {
-		return nil, fmt.Errorf("nicoffload: an agent for rates from %v to %v", c.MinRate, c.MaxRate)
+		return nil, fmt.Errorf("nicoffload: agent with rates from %v to %v, want an ascending "+
+			"range", c.MinRate, c.MaxRate)
 	}
 	if c.Bind == nil {
 		c.Bind = DefaultBinding
@@ -110,11 +111,11 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 		c.Batch = 2 * UpSlots * Slot
 	}
 	if c.Batch < MaxMessage {
-		return nil, fmt.Errorf("nicoffload: a batch of %d bytes, a message may have %d", c.Batch,
+		return nil, fmt.Errorf("nicoffload: batch of %d bytes, want at least %d", c.Batch,
 			MaxMessage)
 	}
-	a := &Agent{config: c, device: c.Device, heard: now, out: make([]Result, 0, 256)}
-	a.distant, _ = c.Device.(*Distant)
+	a := &Agent{config: c, device: c.Device, eventTime: now, out: make([]Result, 0, 256)}
+	a.delayed, _ = c.Device.(*DelayedDevice)
 	a.msg.init(c.Batch)
 	a.msg.pressure.configured = DefaultAggregation
 	if c.Aggregation != nil {
@@ -126,10 +127,10 @@ func NewAgent(c AgentConfig, now units.Time) (*Agent, error) {
 	return a, nil
 }
 
-// DefaultBinding binds the events of an algorithm. One that wants to know when a flow begins to
-// send wants to know of each packet that leaves, too.
+// DefaultBinding binds the events of an algorithm. For an algorithm with POST events, each
+// transmitted packet is reported raw.
 func DefaultBinding(a cc.Algorithm) Binding {
-	// which the agent makes: so that none is not all
+	// TIMER is always included, since 0 would mean all events.
 	b := Binding{Events: a.Events() | cc.Events(cc.TIMER)}
 	if a.Events().Has(cc.POST) {
 		b.Raw = cc.Events(cc.TX)
@@ -137,38 +138,38 @@ func DefaultBinding(a cc.Algorithm) Binding {
 	return b
 }
 
-// Poll does one round: fetches, decides, writes. It answers when it next has something to do though
-// no message comes.
+// Poll runs one round: it fetches, decides and writes. It returns when it next has something to do
+// if no message comes.
 func (a *Agent) Poll(now units.Time) units.Time {
-	if a.distant != nil {
-		a.distant.Advance(now)
+	if a.delayed != nil {
+		a.delayed.Advance(now)
 	}
 	used, size := a.device.Backlog()
-	a.msg.backpressure(a, used, size)
-	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // a driver is not trusted
+	a.msg.applyBackpressure(a, used, size)
+	if n := min(a.device.Fetch(a.msg.batch), len(a.msg.batch)); n > 0 { // drivers are not trusted
 		a.handle(a.msg.batch[:n], now, used > size-MaxMessage/Slot)
 	}
-	if heard := now.Add(-a.msg.lag); heard.After(a.heard) {
-		a.heard = heard
+	if t := now.Add(-a.msg.lag); t.After(a.eventTime) {
+		a.eventTime = t
 	}
 	next := a.sample(now)
-	next = units.Earlier(next, a.inline.Poll(a.heard).Add(a.msg.lag))
+	next = units.Earlier(next, a.inline.Poll(a.eventTime).Add(a.msg.lag))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
-		a.decided(&a.flows[a.names[name].Index()])
+		a.filterDecision(&a.flows[a.handles[name].Index()])
 	}
 	a.write()
-	if a.distant != nil {
-		next = units.Earlier(next, a.distant.Advance(now))
+	if a.delayed != nil {
+		next = units.Earlier(next, a.delayed.Advance(now))
 	}
 	return next
 }
 
-// begin takes over a flow.
+// begin adds a flow.
 func (a *Agent) begin(h Handle, now units.Time) {
-	if f := a.find(h); f != nil { // the device lost what it knew
+	if f := a.find(h); f != nil { // the device has restarted
 		a.bind(f)
-		a.msg.pressure.owed = true
-		a.owe(f)
+		a.msg.pressure.pending = true
+		a.retryLater(f)
 		return
 	}
 	i := int(h.Index())
@@ -184,27 +185,28 @@ func (a *Agent) begin(h Handle, now units.Time) {
 		a.flows = append(a.flows, agentFlow{})
 	}
 	f := &a.flows[i]
-	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, owes: f.owes, algorithm: algorithm}
+	*f = agentFlow{handle: h, live: true, clock: now, rtt: now, waiting: f.waiting,
+		algorithm: algorithm}
 	f.name = a.inline.Add(algorithm, now)
-	f.hears = algorithm.Events().Has(cc.HOST)
-	for int(f.name) >= len(a.names) {
-		a.names = append(a.names, 0)
+	f.bindsHost = algorithm.Events().Has(cc.HOST)
+	for int(f.name) >= len(a.handles) {
+		a.handles = append(a.handles, 0)
 	}
-	a.names[f.name] = h
+	a.handles[f.name] = h
 	a.bind(f)
-	a.decided(f)
+	a.filterDecision(f)
 }
 
-// bind tells the NIC what a flow's algorithm wants.
+// bind configures the NIC for a flow's algorithm.
 func (a *Agent) bind(f *agentFlow) {
 	if a.device.Configure(f.handle, a.config.Bind(f.algorithm)) != nil {
-		a.counters.Busy++ // it reports more than it need
+		a.counters.Busy++ // the device continues to report more than necessary
 	}
 }
 
 func (a *Agent) end(f *agentFlow) {
 	a.inline.Remove(f.name)
-	*f = agentFlow{handle: f.handle, owes: f.owes}
+	*f = agentFlow{handle: f.handle, waiting: f.waiting}
 }
 
 func (a *Agent) find(h Handle) *agentFlow {
@@ -216,7 +218,7 @@ func (a *Agent) find(h Handle) *agentFlow {
 	return nil
 }
 
-// dispatch lets a flow's algorithm hear an event of a moment.
+// dispatch passes an event of the time now to a flow's algorithm.
 func (a *Agent) dispatch(f *agentFlow, ev *cc.Event, now units.Time) {
 	if now.Before(f.clock) {
 		now = f.clock
@@ -229,13 +231,13 @@ func (a *Agent) dispatch(f *agentFlow, ev *cc.Event, now units.Time) {
 	a.counters.Events++
 	ev.Flow = f.name
 	a.inline.Report(ev, now)
-	a.decided(f)
+	a.filterDecision(f)
 }
 
-// Probe asks the NIC for a probe of a flow.
+// Probe requests a probe of a flow from the NIC.
 func (a *Agent) Probe(h Handle) error { return a.device.Probe(h) }
 
-// Snapshot shows the state of a flow's algorithm, and false of a flow that there is not.
+// Snapshot returns the state of a flow's algorithm, and false for a nonexistent flow.
 func (a *Agent) Snapshot(h Handle) (cc.Snapshot, bool) {
 	if f := a.find(h); f != nil {
 		return a.inline.Snapshot(f.name), true
@@ -243,21 +245,21 @@ func (a *Agent) Snapshot(h Handle) (cc.Snapshot, bool) {
 	return cc.Snapshot{}, false
 }
 
-// Counters answers what went through.
+// Counters returns the counters.
 func (a *Agent) Counters() AgentCounters { return a.counters }
 
-// Activity counts messages: a Poll that did not change it found none.
+// Activity returns the number of messages: a Poll that did not change it found none.
 func (a *Agent) Activity() uint64 { return a.counters.Messages }
 
-// Stretch answers by how much periods are longer than configured, 1 when they are not.
+// Stretch returns the factor by which periods are lengthened, 1 if they are not.
 func (a *Agent) Stretch() int { return a.msg.pressure.stretch }
 
-// Teardown forgets every flow: the NIC keeps the decisions it has (TAURUS appendix A).
+// Teardown removes every flow; the NIC keeps its decisions (TAURUS appendix A).
 func (a *Agent) Teardown() {
 	for i := range a.flows {
 		if f := &a.flows[i]; f.live {
 			a.end(f)
 		}
 	}
-	a.out, a.owed = a.out[:0], a.owed[:0]
+	a.out, a.unwritten = a.out[:0], a.unwritten[:0]
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// script is a device that says what a test tells it to.
+// script is a device that follows the script of a test.
 type script struct {
 	NIC
 	batch      []byte
 	used, size int
-	room       int // results it takes
+	room       int // number of results it accepts
 	results    []Result
 	bindings   map[Handle]Binding
 	agg        []Aggregation
@@ -56,7 +56,7 @@ func (d *script) event(h Handle, first units.Time, ev cc.Event) {
 		Event: ev})
 }
 
-// scribe is an algorithm that writes down what it hears, and decides what it is told to.
+// scribe is an algorithm that records events, and decides as a test prescribes.
 type scribe struct {
 	events cc.EventSet
 	heard  []cc.Event
@@ -86,7 +86,7 @@ func newAgent(t testing.TB, a cc.Algorithm, c AgentConfig) (*Agent, *script) {
 	return agent, d
 }
 
-// 500 Gb/s on an ACK and 450 Gb/s on an OOO are one update.
+// Decisions of 500 Gb/s on an ACK and 450 Gb/s on an OOO, both clamped, cause one update.
 func TestFilters(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.ACK, cc.OOO, cc.RTO, cc.CNP),
 		decide: func(ev *cc.Event) cc.Decision {
@@ -107,28 +107,28 @@ func TestFilters(t *testing.T) {
 	assert.Equal(t, 100*units.Kbps, d.results[1].Decision.Rate)
 	d.event(1, at(17), cc.Event{Kind: cc.CNP})
 	agent.Poll(at(17))
-	assert.Zero(t, d.results[2].Decision.Rate, "no rate is no rate")
+	assert.Zero(t, d.results[2].Decision.Rate, "a rate of 0 is kept")
 }
 
-// A timer that an event sets does not overtake what happened before it is due and is heard after:
-// both have the time that the NIC saw.
-func TestTimersWaitForWhatIsUnderWay(t *testing.T) {
+// A timer does not overtake events that precede its deadline and are dispatched after it: both have
+// the NIC's time.
+func TestTimersWaitForEarlierEvents(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.CNP, cc.TIMER)}
 	a.decide = func(*cc.Event) cc.Decision {
 		return cc.Decision{Window: 1, WakeAt: a.at[len(a.at)-1].Add(55 * us)}
 	}
 	agent, d := newAgent(t, a, AgentConfig{})
 	var next units.Time
-	for _, cnp := range []int{0, 50} { // each is heard 6 µs later
+	for _, cnp := range []int{0, 50} { // each is dispatched 6 µs later
 		d.event(1, at(cnp), cc.Event{Kind: cc.CNP})
 		next = agent.Poll(at(cnp + 6))
 	}
 	assert.Equal(t, at(111), next)
 	agent.Poll(at(110))
-	assert.Equal(t, []units.Time{at(0), at(50)}, a.at, "no timer: the second CNP has set it anew")
+	assert.Equal(t, []units.Time{at(0), at(50)}, a.at, "no timer: the second CNP has reset it")
 	agent.Poll(at(111))
 	assert.Equal(t, cc.TIMER, a.heard[2].Kind)
-	assert.Equal(t, at(105), a.at[2], "its time is the NIC's")
+	assert.Equal(t, at(105), a.at[2], "in the NIC's time")
 }
 
 func TestUnfilteredWritesAll(t *testing.T) {
@@ -140,7 +140,7 @@ func TestUnfilteredWritesAll(t *testing.T) {
 	assert.Len(t, d.results, 6)
 }
 
-// Messages are heard in the order in which their first signals came.
+// Messages are dispatched in the order in which their first signals arrived.
 func TestOrderOfArrival(t *testing.T) {
 	a := &scribe{events: ^cc.EventSet(0)}
 	agent, d := newAgent(t, a, AgentConfig{})
@@ -159,8 +159,8 @@ func TestOrderOfArrival(t *testing.T) {
 		}
 	}
 	assert.Equal(t, []uint32{1, 3, 3, 5, 9, 7}, psns)
-	// A sample that is older than the newest counts what it acknowledges, and no more; but that of
-	// a probe is heard.
+	// Of a sample older than the newest only the acknowledgement counts; that of a probe is
+	// dispatched.
 	d.event(1, at(12), cc.Event{Kind: cc.RTT, Delay: us})
 	agent.Poll(at(12))
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Packets: 2})
@@ -197,7 +197,7 @@ func TestBackPressure(t *testing.T) {
 	poll(100, 2048)
 	poll(7, 1024)
 	poll(1, 1025)
-	assert.Empty(t, periods(), "eight in a row")
+	assert.Empty(t, periods(), "fewer than eight in a row")
 	poll(16, 0)
 	assert.Equal(t, []units.Duration{320 * us, 160 * us}, periods())
 	poll(1000, 0)
@@ -207,7 +207,7 @@ func TestBackPressure(t *testing.T) {
 	poll(1, 4000)
 	d.busy = false
 	poll(1, 2048)
-	assert.Equal(t, []units.Duration{20 * us}, periods(), "asked again")
+	assert.Equal(t, []units.Duration{20 * us}, periods(), "retried")
 
 	none := Immediate
 	agent, d = newAgent(t, &scribe{}, AgentConfig{Aggregation: &none})
@@ -217,7 +217,7 @@ func TestBackPressure(t *testing.T) {
 	assert.Equal(t, Immediate, d.agg[4])
 }
 
-// Of a full ring the oldest half of what cannot be merged gives way; nothing else does.
+// When the ring is full, the older half of the raw messages is evicted, and no others.
 func TestEviction(t *testing.T) {
 	a := &scribe{events: ^cc.EventSet(0)}
 	agent, d := newAgent(t, a, AgentConfig{})
@@ -233,9 +233,9 @@ func TestEviction(t *testing.T) {
 	assert.EqualValues(t, 16, a.heard[10].PSN)
 }
 
-// What became of a probe, a timeout and a beginning do not give way: a flow that was stopped would
-// wait for ever.
-func TestSingleMessagesDoNotGiveWay(t *testing.T) {
+// Responses to probes, timeouts and POST events are not evicted, since a stopped flow would wait
+// for them for ever.
+func TestEssentialMessagesAreNotEvicted(t *testing.T) {
 	one := []cc.Event{{Kind: cc.RTT, Delay: us, Probe: true}, {Kind: cc.RTO, Probe: true},
 		{Kind: cc.RTO}, {Kind: cc.POST}}
 	a := &scribe{events: ^cc.EventSet(0)}
@@ -272,15 +272,15 @@ func TestSingleMessagesDoNotGiveWay(t *testing.T) {
 	assert.Equal(t, 4, count(fetched))
 	assert.Zero(t, n.Counters().Evicted[cc.RTO]+n.Counters().Evicted[cc.POST])
 	assert.NotZero(t, n.Counters().Evicted[cc.RTT])
-	for i := range 200 { // nothing else is there to give way
+	for i := range 200 { // there is nothing else to evict
 		n.Report(1, &one[i%4], at(300+i))
 		n.Poll(at(300 + i))
 	}
 	assert.NotEmpty(t, fetch(t, n))
 }
 
-// A device that takes no results: only the newest of each flow waits, and none is forgotten.
-func TestDeviceThatTakesNothing(t *testing.T) {
+// A device that accepts no results: only the newest of each flow is kept, and none is lost.
+func TestDeviceAcceptsNothing(t *testing.T) {
 	window := units.Bytes(1)
 	a := &scribe{events: cc.Events(cc.ACK), decide: func(*cc.Event) cc.Decision {
 		window++
@@ -312,7 +312,7 @@ func TestSegmentsAreParsed(t *testing.T) {
 		ev.SRC.Drain = units.Duration(b[0]) * us
 		return nil
 	}))
-	assert.ErrorContains(t, agent.Parse(SegmentINT, nil), "taken")
+	assert.ErrorContains(t, agent.Parse(SegmentINT, nil), "want at least 16")
 	for id, b := range map[uint16]string{20: "\x07abc", 21: "unknown", 22: ""} {
 		d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: id, Segment: []byte(b),
 			Event: cc.Event{Kind: cc.CST}})
@@ -360,11 +360,11 @@ func TestHostSamplers(t *testing.T) {
 	agent.Poll(at(100))
 	assert.Empty(t, a.heard)
 	_, err = agent.Sample("none", 0, nil, 0)
-	assert.ErrorContains(t, err, `sampler "none" every 0s`)
+	assert.ErrorContains(t, err, `sampler "none" with period 0s`)
 }
 
-// The life of an algorithm (TAURUS appendix A): begun and bound, decided, torn down.
-func TestLife(t *testing.T) {
+// The lifecycle of an algorithm (TAURUS appendix A): begin, bind, decide, tear down.
+func TestAlgorithmLifecycle(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.ACK, cc.POST)}
 	adopted := 0
 	agent, d := newAgent(t, nil, AgentConfig{Adopt: func(h Handle) (cc.Algorithm, error) {
@@ -375,13 +375,13 @@ func TestLife(t *testing.T) {
 	}})
 	assert.Equal(t, Binding{Events: cc.Events(cc.ACK, cc.POST, cc.TIMER), Raw: cc.Events(cc.TX)},
 		d.bindings[1])
-	assert.Len(t, d.results, 1, "the decision it begins with")
-	d.say(Message{Flow: 1, Type: Started}) // twice
+	assert.Len(t, d.results, 1, "the initial decision")
+	d.say(Message{Flow: 1, Type: Started}) // repeated
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
 	d.say(Message{Flow: 1, Type: Stopped})
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
 	agent.Poll(0)
-	assert.Len(t, a.heard, 2, "what happened before the end counts, wherever it is in the batch")
+	assert.Len(t, a.heard, 2, "events before the end count, wherever the end is in the batch")
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
 	d.say(Message{Flow: 1, Type: Stopped})
 	d.say(Message{Flow: 9, Type: Started})
@@ -411,20 +411,20 @@ func TestLife(t *testing.T) {
 	assert.Len(t, a.heard, 3)
 }
 
-// A driver that reports nonsense: it is counted, and what made sense counts.
-func TestNonsense(t *testing.T) {
+// Invalid records from a driver are counted, and valid ones are dispatched.
+func TestInvalidRecords(t *testing.T) {
 	a := &scribe{events: ^cc.EventSet(0)}
 	agent, d := newAgent(t, a, AgentConfig{})
 	now := units.Time(10 * units.Second)
 	agent.Poll(now)
-	d.event(77, now, cc.Event{Kind: cc.ACK})                             // nobody's flow
-	d.event(NewHandle(1, 5), now, cc.Event{Kind: cc.ACK})                // another life
-	d.event(1, now.Add(units.Second), cc.Event{Kind: cc.ACK})            // from the future
-	d.event(1, 5, cc.Event{Kind: cc.ACK})                                // long ago
-	d.say(Message{Flow: 1, Type: 1, First: now, Reported: now.Add(-us)}) // reported before it came
-	d.event(1, now, cc.Event{Kind: cc.ACK, Packets: 3})                  // sense
-	d.batch = append(d.batch, make([]byte, 2*Slot)...)                   // torn
-	d.event(1, now, cc.Event{Kind: cc.ACK})                              // behind it
+	d.event(77, now, cc.Event{Kind: cc.ACK})                             // unknown flow
+	d.event(NewHandle(1, 5), now, cc.Event{Kind: cc.ACK})                // another generation
+	d.event(1, now.Add(units.Second), cc.Event{Kind: cc.ACK})            // in the future
+	d.event(1, 5, cc.Event{Kind: cc.ACK})                                // too old
+	d.say(Message{Flow: 1, Type: 1, First: now, Reported: now.Add(-us)}) // reported before arrival
+	d.event(1, now, cc.Event{Kind: cc.ACK, Packets: 3})                  // valid
+	d.batch = append(d.batch, make([]byte, 2*Slot)...)                   // malformed
+	d.event(1, now, cc.Event{Kind: cc.ACK})                              // after it
 	agent.Poll(now)
 	c := agent.Counters()
 	assert.Equal(t, [3]uint64{2, 3, 1}, [3]uint64{c.Unknown, c.Backwards, c.Malformed})
@@ -434,7 +434,7 @@ func TestNonsense(t *testing.T) {
 	}
 }
 
-// liar is a device that says it did more than it was asked for, or less than nothing.
+// liar is a device that returns numbers out of range.
 type liar struct {
 	script
 	by int
@@ -444,8 +444,8 @@ func (d *liar) Fetch(b []byte) int        { return min(d.by, 0) + max(d.by, 0)*(
 func (d *liar) Write(r []Result) int      { return min(d.by, 0) + max(d.by, 0)*(len(r)+1) }
 func (d *liar) Backlog() (used, size int) { return d.by * 1000, -d.by }
 
-// A driver that answers what cannot be is taken for one that did all, or nothing.
-func TestLyingDriver(t *testing.T) {
+// Numbers out of range from a driver are clamped.
+func TestNumbersOutOfRange(t *testing.T) {
 	for _, by := range []int{-1, 1} {
 		d := &liar{script{bindings: map[Handle]Binding{}}, by}
 		a := &scribe{events: ^cc.EventSet(0)}
@@ -462,18 +462,18 @@ func TestLyingDriver(t *testing.T) {
 	}
 }
 
-// A driver that tells of flows which nobody began does not make room for them.
-func TestFlowsThatNobodyBegan(t *testing.T) {
-	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewRoster().Adopt})
+// Flows that a driver reports, but for which there is no algorithm, use no memory.
+func TestUnknownFlows(t *testing.T) {
+	agent, d := newAgent(t, nil, AgentConfig{Adopt: NewHandoff().Adopt})
 	for life := range uint32(3) {
 		d.say(Message{Flow: NewHandle(MaxFlows-2, life), Type: Started})
 	}
 	agent.Poll(0)
-	assert.EqualValues(t, 4, agent.Counters().Refused, "and the one that newAgent tells of")
+	assert.EqualValues(t, 4, agent.Counters().Refused, "including the one of newAgent")
 	assert.Zero(t, len(agent.flows))
 }
 
-// FuzzAgent: whatever a device hands out, an agent goes on.
+// FuzzAgent checks that an agent survives whatever a device returns.
 func FuzzAgent(f *testing.F) {
 	d := &script{}
 	d.say(Message{Flow: 1, Type: Started})
@@ -516,7 +516,7 @@ func TestAgentDoesNotAllocate(t *testing.T) {
 	}))
 }
 
-// replay is a device that hands out the same batch again and again, of newer times.
+// replay is a device that returns the same batch again and again, with newer times.
 type replay struct {
 	script
 	pattern []byte
@@ -535,7 +535,7 @@ func (d *replay) Fetch(b []byte) int {
 }
 func (d *replay) Write(r []Result) int { return len(r) }
 
-// An event from a batch that was fetched to the result: the agent's core alone.
+// An event from a fetched batch to the result: the agent's core alone.
 func BenchmarkAgent(b *testing.B) {
 	for _, text := range []string{"swift", "idctcp", "hpcc", "fixed"} {
 		b.Run(text, func(b *testing.B) {

@@ -2,32 +2,32 @@ package nicoffload
 
 import "github.com/goroce/goroce/units"
 
-// Clock follows another one that is heard of now and then: from the newest time heard it goes on as
-// its own does. It never runs backwards. Two processes have no clock in common, for that of a
-// polling core counts cycles.
+// Clock follows another clock that is read now and then: it extrapolates from the newest reading
+// with the local clock, and never runs backwards. Two processes have no common clock, since a
+// polling core's counts cycles.
 type Clock struct {
-	heard, at units.Time // what was heard, and when by the own clock
-	now       units.Time // the newest answered
-	set       bool
+	reading, at units.Time // the reading, and the local time at which it was made
+	now         units.Time // the newest time returned
+	set         bool
 }
 
-// believed is for how long two clocks are taken to run alike.
-const believed = 100 * units.Millisecond
+// maxExtrapolation is the time after which a new reading replaces the old one in any case.
+const maxExtrapolation = 100 * units.Millisecond
 
-// Hear takes in what the other clock showed, by the own clock now. What comes late shows too
-// little, so the most that was heard counts, for a while.
-func (c *Clock) Hear(t, own units.Time) {
-	if !c.set || t.After(c.heard.Add(own.Sub(c.at))) || own.Sub(c.at) > believed {
-		c.heard, c.at, c.set = t, own, true
+// Update adds a reading t of the other clock, made at the local time own. A delayed reading is too
+// low, so within the time maxExtrapolation the highest one counts.
+func (c *Clock) Update(t, own units.Time) {
+	if !c.set || t.After(c.reading.Add(own.Sub(c.at))) || own.Sub(c.at) > maxExtrapolation {
+		c.reading, c.at, c.set = t, own, true
 	}
 }
 
-// Now answers what the other one should show; 0 before it was heard.
+// Now returns the estimated time of the other clock; 0 before the first reading.
 func (c *Clock) Now(own units.Time) units.Time {
 	if !c.set {
 		return c.now
 	}
-	if t := c.heard.Add(own.Sub(c.at)); t.After(c.now) {
+	if t := c.reading.Add(own.Sub(c.at)); t.After(c.now) {
 		c.now = t
 	}
 	return c.now

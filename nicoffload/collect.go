@@ -8,34 +8,34 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packet is what a pipeline knows of a packet when it shows it to the collector. A transport that
-// knows more than that reports cc's events instead, and the two do not mix on one flow.
+// Packet is what a pipeline shows the collector of a packet. A transport that knows more reports
+// cc's events instead; one flow must not use both.
 type Packet struct {
 	Type PacketType
-	// of data: its own; of an acknowledgement: the last one acknowledged, or the one missing
+	// PSN is the packet's own for data; for an acknowledgement the last one acknowledged, or the
+	// one missing.
 	PSN   uint32
 	Bytes units.Bytes
-	ECE   bool   // an acknowledgement that echoes a mark
-	Nak   bool   // an acknowledgement that says that PSN is missing
-	Probe []byte // the probe field that it carries; nil without
-	// Segment is what Extractions count from: the packet from behind its BTH.
+	ECE   bool   // the acknowledgement echoes a mark
+	Nak   bool   // the acknowledgement reports PSN as missing
+	Probe []byte // the probe field that the packet carries, or nil
+	// Segment is what Extractions index: the packet after its BTH.
 	Segment []byte
 }
 
-// maxExtractions is how many custom segments there can be.
+// maxExtractions is the maximum number of custom segments.
 const maxExtractions = 32
 
-// arrival is the state of a flow that data drives.
+// arrival is the data-driven state of a flow.
 type arrival struct {
-	una    uint32 // the first packet not acknowledged
-	next   uint32 // the PSN expected next
-	knows  bool   // una is known
-	begun  bool   // next is known
-	flying units.Bytes
+	una       uint32 // the first packet not acknowledged
+	next      uint32 // the PSN expected next
+	unaKnown  bool   // una is known
+	nextKnown bool   // next is known
+	inFlight  units.Bytes
 }
 
-// timedContext is the state of a flow that time drives. Data that comes in moves its deadline and
-// nothing else.
+// timedContext is the time-driven state of a flow. Incoming data only moves its deadline.
 type timedContext struct {
 	rto   units.Duration
 	probe prober
@@ -79,21 +79,21 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 	}
 }
 
-// Sent is a data packet on its way out: TX, the retransmission timer, and whether it shall carry a
-// probe, which is then written to field.
+// Sent collects a data packet that leaves: a TX event, the retransmission timer, and the decision
+// whether it carries a probe. In that case Sent writes the probe to field and returns true.
 func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
-	n.touched = true
+	n.dirty = true
 	f := n.find(h)
 	if f == nil {
 		return false
 	}
-	f.arrival.flying += p.Bytes
+	f.arrival.inFlight += p.Bytes
 	t := &n.timed[h.Index()]
-	if t.rto > 0 && f.arrival.flying == p.Bytes {
+	if t.rto > 0 && f.arrival.inFlight == p.Bytes {
 		n.timers.Set(h.Index(), now.Add(t.rto))
 	}
 	n.event = cc.Event{Kind: cc.TX, PSN: p.PSN, SndNxt: (p.PSN + 1) & psnMask, Packets: 1,
-		Bytes: p.Bytes, InFlight: f.arrival.flying}
+		Bytes: p.Bytes, InFlight: f.arrival.inFlight}
 	n.Report(h, &n.event, now)
 	if t.probe.attach(now) {
 		t.probe.send(field, now)
@@ -103,9 +103,9 @@ func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (
 	return false
 }
 
-// Received is a packet on its way in.
+// Received collects a packet that arrived.
 func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
-	n.touched = true
+	n.dirty = true
 	f := n.find(h)
 	if f == nil {
 		return
@@ -113,15 +113,15 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 	a := &f.arrival
 	n.event = cc.Event{PSN: p.PSN}
 	switch p.Type {
-	case PacketData: // stateful: a gap
-		if a.begun && p.PSN != a.next {
-			if after(p.PSN, a.next) {
+	case PacketData: // detect gaps
+		if a.nextKnown && p.PSN != a.next {
+			if psnAfter(p.PSN, a.next) {
 				n.event.Kind, n.event.PSN = cc.OOO, a.next
 				n.Report(h, &n.event, now)
 			}
 		}
-		if !a.begun || !after(a.next, p.PSN) {
-			a.next, a.begun = (p.PSN+1)&psnMask, true
+		if !a.nextKnown || !psnAfter(a.next, p.PSN) {
+			a.next, a.nextKnown = (p.PSN+1)&psnMask, true
 		}
 	case PacketAck:
 		if p.Nak {
@@ -129,31 +129,31 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 		} else {
 			n.acknowledged(h, a, p, now)
 		}
-		n.event.InFlight = a.flying
+		n.event.InFlight = a.inFlight
 		n.Report(h, &n.event, now)
 	case PacketCNP:
 		n.event.Kind = cc.CNP
 		n.Report(h, &n.event, now)
 	}
 	if p.Probe != nil {
-		n.heardProbe(h, wire.ProbeField(p.Probe), now)
+		n.receivedProbe(h, wire.ProbeField(p.Probe), now)
 	}
 	n.extract(h, f, p, now)
 }
 
 func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	packets := 1
-	if a.knows {
+	if a.unaKnown {
 		packets = int((p.PSN - a.una + 1) & psnMask)
 		if packets >= 1<<23 {
-			packets = 0 // older than the newest
+			packets = 0 // older than the newest acknowledgement
 		}
 	}
 	if packets > 0 {
-		a.una, a.knows = (p.PSN+1)&psnMask, true
-		a.flying = max(0, a.flying-p.Bytes)
+		a.una, a.unaKnown = (p.PSN+1)&psnMask, true
+		a.inFlight = max(0, a.inFlight-p.Bytes)
 		if t := &n.timed[h.Index()]; t.rto > 0 {
-			if n.timers.Stop(h.Index()); a.flying > 0 {
+			if n.timers.Stop(h.Index()); a.inFlight > 0 {
 				n.timers.Set(h.Index(), now.Add(t.rto))
 			}
 		}
@@ -165,9 +165,9 @@ func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 	}
 }
 
-// heardProbe takes in a probe's response, unless a newer one came before it.
-func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
-	delay, ok := n.timed[h.Index()].probe.heard(field, now)
+// receivedProbe handles the response to a probe, unless a newer one has arrived before.
+func (n *NIC) receivedProbe(h Handle, field wire.ProbeField, now units.Time) {
+	delay, ok := n.timed[h.Index()].probe.onResponse(field, now)
 	if !ok {
 		n.counters.ProbesLate++
 		return
@@ -176,22 +176,22 @@ func (n *NIC) heardProbe(h Handle, field wire.ProbeField, now units.Time) {
 	n.Report(h, &n.event, now)
 }
 
-// extract cuts the segments that are configured for packets of this type. One that the packet has
-// not got is none.
-func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
+// extract cuts the segments that are configured for packets of this type, if the packet is long
+// enough.
+func (n *NIC) extract(h Handle, f *flowContext, p *Packet, now units.Time) {
 	for i := range n.segments {
 		x := &n.segments[i]
 		if x.Packet != p.Type || int(x.Offset)+int(x.Length) > len(p.Segment) {
 			continue
 		}
 		n.counters.Signals++
-		if !f.ways[cc.CST].wants {
+		if !f.routes[cc.CST].bound {
 			n.counters.Unbound++
 			continue
 		}
 		m := &n.scratch
 		m.Flow, m.Type, m.Class, m.Count, m.First = h, typeOf[cc.CST], Raw, 1, now
-		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.flying}
+		m.Event = cc.Event{Kind: cc.CST, PSN: p.PSN, InFlight: f.arrival.inFlight}
 		m.SegmentID, m.Segment = x.ID, p.Segment[x.Offset:x.Offset+x.Length]
 		n.pushRaw(m.Encode(n.frame[:], f.brief), now)
 	}
@@ -201,7 +201,7 @@ func (n *NIC) extract(h Handle, f *context, p *Packet, now units.Time) {
 func (n *NIC) runTimers(now units.Time) {
 	for i, due := n.timers.Due(now); due; i, due = n.timers.Due(now) {
 		f := &n.flows[i]
-		n.event = cc.Event{Kind: cc.RTO, PSN: f.arrival.una, InFlight: f.arrival.flying}
+		n.event = cc.Event{Kind: cc.RTO, PSN: f.arrival.una, InFlight: f.arrival.inFlight}
 		n.Report(f.handle, &n.event, now)
 		if t := &n.timed[i]; t.rto > 0 {
 			n.timers.Set(i, now.Add(t.rto))
@@ -209,8 +209,8 @@ func (n *NIC) runTimers(now units.Time) {
 	}
 }
 
-// after says whether PSN a comes after b.
-func after(a, b uint32) bool {
+// psnAfter reports whether PSN a comes after b.
+func psnAfter(a, b uint32) bool {
 	d := (a - b) & psnMask
 	return d != 0 && d < 1<<23
 }

@@ -8,20 +8,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Parser reads a custom segment into an event, whose Kind is CST and may become another one.
+// Parser reads a custom segment into an event. The event's Kind is CST, and the Parser may change
+// it.
 type Parser func(segment []byte, ev *cc.Event) error
 
-// Sampler reads the state of this host, and says whether it could.
+// Sampler reads a value of the host's state, and reports whether it succeeded.
 type Sampler func(now units.Time) (value float64, ok bool)
 
-// HostActuator is what an algorithm may do about congestion within the host, beside what it decides
-// for a flow: levels of taking memory bandwidth from others, 0 none.
+// HostActuator is how an algorithm acts on congestion within the host, in addition to its decisions
+// for flows: levels of throttling the memory bandwidth of other programs, where 0 does not
+// throttle.
 type HostActuator interface {
 	Levels() int
 	SetLevel(level int) error
 }
 
-// sampling is TAURUS's collection of signals in software (section 3.3).
+// sampling is the state of TAURUS's signal collection in software (section 3.3).
 type sampling struct {
 	parsers  map[uint16]Parser
 	samplers []sampler
@@ -32,15 +34,14 @@ type sampling struct {
 type sampler struct {
 	name   string
 	period units.Duration
-	read   Sampler // nil is one that was removed
+	read   Sampler // nil: removed
 	at     units.Time
 }
 
-// Parse adds the parser of the segments with an ID: see Extraction. nil removes it.
+// Parse sets the parser for segments with an ID (see Extraction); nil removes it.
 func (a *Agent) Parse(id uint16, p Parser) error {
 	if id < FirstCustom {
-		return fmt.Errorf("nicoffload: parser of segment %d, those below %d are taken", id,
-			FirstCustom)
+		return fmt.Errorf("nicoffload: parser of segment %d, want at least %d", id, FirstCustom)
 	}
 	if a.host.parsers == nil {
 		a.host.parsers = make(map[uint16]Parser)
@@ -51,23 +52,23 @@ func (a *Agent) Parse(id uint16, p Parser) error {
 	return nil
 }
 
-// parse makes an event of a segment that an Extraction cut.
+// parse makes an event of a segment that an Extraction cut, and reports whether it succeeded.
 func (a *Agent) parse(m *Message) bool {
 	p := a.host.parsers[m.SegmentID]
 	return p != nil && p(m.Segment, &m.Event) == nil
 }
 
-// ErrShort is what a Parser answers that got less than it needs.
+// ErrShort is returned by a Parser whose segment is too short.
 var ErrShort = errors.New("the segment is too short")
 
-// Sample adds a sampler of the host, which is called once in a period; its values reach every flow
-// that binds HOST, with the number that is answered. A name that is there already is replaced, and
-// keeps its number.
+// Sample adds a sampler of the host, which is called once per period. Its values are dispatched
+// with the returned number to every flow that binds HOST. A sampler with an existing name replaces
+// the old one and keeps its number.
 func (a *Agent) Sample(name string, period units.Duration, s Sampler,
 	now units.Time) (number uint16, err error) {
 	if period <= 0 || s == nil {
-		return 0, fmt.Errorf("nicoffload: sampler %q every %v: it needs a period and a function",
-			name, period)
+		return 0, fmt.Errorf("nicoffload: sampler %q with period %v: want a positive period and "+
+			"a function", name, period)
 	}
 	entry := sampler{name, period, s, now}
 	a.host.next = now
@@ -81,7 +82,7 @@ func (a *Agent) Sample(name string, period units.Duration, s Sampler,
 	return uint16(len(a.host.samplers) - 1), nil
 }
 
-// Unsample removes a sampler; the numbers of the others stay.
+// Unsample removes a sampler; the numbers of the others do not change.
 func (a *Agent) Unsample(name string) {
 	for i := range a.host.samplers {
 		if a.host.samplers[i].name == name {
@@ -90,7 +91,7 @@ func (a *Agent) Unsample(name string) {
 	}
 }
 
-// sample calls the samplers that are due, and answers when the next one is.
+// sample calls the samplers that are due, and returns when the next one is.
 func (a *Agent) sample(now units.Time) units.Time {
 	h := &a.host
 	never := now.Add(units.Forever)
@@ -110,7 +111,7 @@ func (a *Agent) sample(now units.Time) units.Time {
 			s.at = now.Add(s.period)
 			if v, ok := s.read(now); ok {
 				a.counters.Samples++
-				a.tell(cc.HostSample{Sampler: uint16(i), Value: v}, a.heard)
+				a.dispatchSample(cc.HostSample{Sampler: uint16(i), Value: v}, a.eventTime)
 			}
 		}
 		h.next = units.Earlier(h.next, s.at)
@@ -118,10 +119,10 @@ func (a *Agent) sample(now units.Time) units.Time {
 	return h.next
 }
 
-// tell lets every flow that binds HOST hear a sample.
-func (a *Agent) tell(s cc.HostSample, now units.Time) {
+// dispatchSample dispatches a sample to every flow that binds HOST.
+func (a *Agent) dispatchSample(s cc.HostSample, now units.Time) {
 	for i := range a.flows {
-		if f := &a.flows[i]; f.live && f.hears {
+		if f := &a.flows[i]; f.live && f.bindsHost {
 			a.host.event = cc.Event{Kind: cc.HOST, Host: s}
 			a.dispatch(f, &a.host.event, now)
 		}

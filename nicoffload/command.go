@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// op says what a command is: byte 4 of one. A command is one Slot.
+// op is the type of a command, byte 4 of its Slot. A command takes one Slot.
 type op uint8
 
 const (
@@ -16,10 +16,10 @@ const (
 	opAggregate op = 3
 	opExtract   op = 4
 	opProbe     op = 5
-	opHello     op = 6 // there is an agent, which knows of no flow yet
+	opHello     op = 6 // an agent has started, which knows no flow yet
 )
 
-// command is what goes down, decoded: one of them, as op says.
+// command is a decoded command. Its op determines which of the other fields is valid.
 type command struct {
 	op          op
 	flow        Handle
@@ -75,7 +75,7 @@ func (c *command) encode(b []byte) {
 	}
 }
 
-// decode reads a Slot, and refuses what says nothing that can be done.
+// decode reads a Slot, and returns an error for an invalid command.
 func (c *command) decode(b []byte) error {
 	b = b[:Slot]
 	*c = command{op: op(b[4]), flow: Handle(le.Uint32(b))}
@@ -106,7 +106,7 @@ func (c *command) decode(b []byte) error {
 	case opProbe, opHello:
 		return nil
 	}
-	return fmt.Errorf("nicoffload: there is no command %d", c.op)
+	return fmt.Errorf("nicoffload: unknown command %d", c.op)
 }
 
 func decodeResult(b []byte, d *cc.Decision) {
@@ -117,10 +117,11 @@ func decodeResult(b []byte, d *cc.Decision) {
 	}
 }
 
-// validResult keeps what no algorithm decides away from the pipeline.
+// validResult rejects values that no algorithm decides.
 func validResult(d *cc.Decision) error {
 	if d.Window < 0 || d.Rate < 0 {
-		return fmt.Errorf("nicoffload: result: a window of %v at %v", d.Window, d.Rate)
+		return fmt.Errorf("nicoffload: result: window %v and rate %v, want neither negative",
+			d.Window, d.Rate)
 	}
 	return nil
 }

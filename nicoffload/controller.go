@@ -7,23 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ControllerConfig is what a Controller is made with.
+// ControllerConfig configures a Controller.
 type ControllerConfig struct {
 	Datapath Datapath
-	// Roster is where the agent gets the algorithms from; nil when it makes them itself, in another
+	// Handoff passes the algorithms to the agent; nil if the agent makes them itself, in another
 	// process.
-	Roster *Roster
-	// Agent, if it is not nil, is polled by the Controller: it shares the polling core.
+	Handoff *Handoff
+	// Agent, unless nil, is polled by the Controller, on the polling core.
 	Agent *Agent
-	// Silence is for how long messages may wait without the agent fetching any: after that flows
-	// are controlled in line until it does. 0 is DefaultSilence, less than 0 is for ever.
+	// Silence is for how long messages may wait without the agent fetching any. After that, flows
+	// are controlled by the fallback until it does. 0 means DefaultSilence; a negative value
+	// disables the fallback.
 	Silence units.Duration
-	// Fallback makes the algorithm by which a flow is controlled meanwhile, from the decision it
-	// has; nil is NewCaution.
+	// Fallback returns the algorithm that controls a flow meanwhile, starting from the flow's
+	// decision; nil means NewFallbackAIMD.
 	Fallback func(last cc.Decision) cc.Algorithm
 }
 
-// DefaultSilence is many times what an agent that lives takes, a scheduler's time slice included.
+// DefaultSilence is many times the reaction time of a live agent, a scheduler's time slice
+// included.
 const DefaultSilence = 10 * units.Millisecond
 
 // Controller is a cc.Controller whose algorithms run in an agent behind a device. It belongs to the
@@ -31,68 +33,68 @@ const DefaultSilence = 10 * units.Millisecond
 type Controller struct {
 	config ControllerConfig
 	path   Datapath
-	flows  []controlled
+	flows  []controllerFlow
 	free   []cc.Flow
 	cc.Late
-	local    cc.Inline // while the agent is silent
-	owners   []cc.Flow // of local's flows
-	alone    bool
-	listenAt units.Time
-	event    cc.Event
-	result   Result
-	last     units.Time // that was told
-	news     bool       // something happened since the last Poll
-	next     units.Time // what it answered
+	local      cc.Inline // runs the fallback
+	owners     []cc.Flow // the Controller's flow, by local's flow
+	inFallback bool
+	checkAt    units.Time
+	event      cc.Event
+	result     Result
+	last       units.Time // time of the last call
+	dirty      bool       // something changed since the last Poll
+	next       units.Time // return value of the last Poll
 
 	counters ControllerCounters
 }
 
-// controlled is one flow.
-type controlled struct {
+// controllerFlow is the Controller's state of a flow.
+type controllerFlow struct {
 	handle   Handle
 	live     bool
 	changed  bool
 	wants    cc.EventSet
-	decision cc.Decision // what the transport is told
-	remote   cc.Decision // the agent's last
+	decision cc.Decision // returned to the transport
+	remote   cc.Decision // the agent's latest
 	local    cc.Flow
 }
 
-// ControllerCounters is what happened to a Controller.
+// ControllerCounters counts events of a Controller.
 type ControllerCounters struct {
-	Results  uint64 // of the agent
-	Stale    uint64 // results for flows that ended
-	Silences uint64 // times that flows were controlled in line
-	Returns  uint64 // times that the agent was back
+	Results  uint64 // from the agent
+	Stale    uint64 // results for flows that have ended
+	Silences uint64 // times that the fallback began
+	Returns  uint64 // times that the agent resumed
 }
 
-// NewController makes one.
+// NewController returns a Controller without flows.
 func NewController(c ControllerConfig) (*Controller, error) {
 	if c.Datapath == nil {
-		return nil, fmt.Errorf("nicoffload: a controller needs a Datapath")
+		return nil, fmt.Errorf("nicoffload: controller without a Datapath, want one")
 	}
 	if c.Silence == 0 {
 		c.Silence = DefaultSilence
 	}
 	if c.Fallback == nil {
-		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewCaution(last) }
+		c.Fallback = func(last cc.Decision) cc.Algorithm { return NewFallbackAIMD(last) }
 	}
-	return &Controller{config: c, path: c.Datapath, news: true}, nil
+	return &Controller{config: c, path: c.Datapath, dirty: true}, nil
 }
 
-// NewOver makes a Controller over a device, of which path and device are the two sides, and an
-// agent of this process. With split the agent is answered, for another core to poll; else the
-// Controller polls it. The agent's Device and Adopt, and the Controller's Datapath, Roster and
-// Agent, are set here.
-func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
+// NewSplit returns a Controller over a device, of which path and device are the two sides, and with
+// an agent in this process. With split the agent is returned, for another core to poll; otherwise
+// the Controller polls it. NewSplit sets the agent's Device and Adopt, and the Controller's
+// Datapath, Handoff and Agent.
+func NewSplit(path Datapath, device Device, agent AgentConfig, c ControllerConfig, split bool,
 	now units.Time) (*Controller, *Agent, error) {
-	roster := NewRoster()
-	agent.Device, agent.Adopt = device, roster.Adopt
+	handoff := NewHandoff()
+	agent.Device, agent.Adopt = device, handoff.Adopt
 	a, err := NewAgent(agent, now)
 	if err != nil {
 		return nil, nil, err
 	}
-	c.Datapath, c.Roster, c.Agent = path, roster, nil
+	c.Datapath, c.Handoff, c.Agent = path, handoff, nil
 	if !split {
 		c.Agent = a
 	}
@@ -103,8 +105,8 @@ func NewOver(path Datapath, device Device, agent AgentConfig, c ControllerConfig
 	return controller, a, nil
 }
 
-// NewShared makes a Controller with all behind it on the polling core: a soft NIC, an agent, and
-// between them nothing, or some distance if it is not nil. The agent has the NIC's Aggregation.
+// NewShared returns a Controller with a soft NIC and an agent on the polling core, connected
+// directly, or over a PCIe link if distance is not nil. The agent has the NIC's Aggregation.
 func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*Controller, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
@@ -112,26 +114,26 @@ func NewShared(nic Config, agent AgentConfig, distance *PCIe, now units.Time) (*
 	}
 	var device Device = n
 	if distance != nil {
-		if device, err = NewDistant(n, *distance); err != nil {
+		if device, err = NewDelayedDevice(n, *distance); err != nil {
 			return nil, err
 		}
 	}
 	agent.Aggregation = &nic.Aggregation
-	// it cannot be silent
-	c, _, err := NewOver(n, device, agent, ControllerConfig{Silence: -1}, false, now)
+	// The agent cannot be silent.
+	c, _, err := NewSplit(n, device, agent, ControllerConfig{Silence: -1}, false, now)
 	return c, err
 }
 
-// NewSplit makes a Controller and its agent, for another core to poll, with a Link between them.
-// The agent has the NIC's Aggregation.
-func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
+// NewLinked returns a Controller with a soft NIC, and an agent for another core to poll, connected
+// by a Link. The agent has the NIC's Aggregation.
+func NewLinked(nic Config, agent AgentConfig, c ControllerConfig, now units.Time) (*Controller,
 	*Agent, error) {
 	n, err := NewNIC(nic, now)
 	if err != nil {
 		return nil, nil, err
 	}
 	link := NewLink()
-	board, err := link.Board(n)
+	side, err := link.NICSide(n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -140,12 +142,12 @@ func NewSplit(nic Config, agent AgentConfig, c ControllerConfig, now units.Time)
 		return nil, nil, err
 	}
 	agent.Aggregation = &nic.Aggregation
-	return NewOver(board, host, agent, c, true, now)
+	return NewSplit(side, host, agent, c, true, now)
 }
 
-// Add implements cc.Controller. The algorithm is the agent's from then on.
+// Add implements cc.Controller. The algorithm belongs to the agent from then on.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
-	c.last, c.news = now, true
+	c.last, c.dirty = now, true
 	first := cc.Decision{Window: units.MiB}
 	if s, ok := a.(cc.Starter); ok {
 		first = s.Start(now)
@@ -156,54 +158,54 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.free = c.free[:n-1]
 	} else {
 		name = cc.Flow(len(c.flows))
-		c.flows = append(c.flows, controlled{handle: NewHandle(uint32(name), ^uint32(0))})
+		c.flows = append(c.flows, controllerFlow{handle: NewHandle(uint32(name), ^uint32(0))})
 	}
 	f := &c.flows[name]
-	*f = controlled{
-		handle: NewHandle(uint32(name), f.handle.Life()+1), live: true, changed: true,
+	*f = controllerFlow{
+		handle: NewHandle(uint32(name), f.handle.Generation()+1), live: true, changed: true,
 		wants: a.Events(), decision: first, remote: first,
 	}
-	if c.config.Roster != nil {
-		c.config.Roster.Put(f.handle, a, first)
+	if c.config.Handoff != nil {
+		c.config.Handoff.Put(f.handle, a, first)
 	}
 	c.path.Open(f.handle, first, now)
-	if c.alone {
-		c.takeOver(name, now)
+	if c.inFallback {
+		c.startFallback(name, now)
 	}
 	return name
 }
 
-// Remove implements cc.Controller. The name may be another flow's afterwards.
+// Remove implements cc.Controller. The flow's number may be reused afterwards.
 func (c *Controller) Remove(name cc.Flow) {
 	f := &c.flows[name]
 	if !f.live {
 		return
 	}
-	c.news = true
-	if c.alone {
+	c.dirty = true
+	if c.inFallback {
 		c.local.Remove(f.local)
 	}
 	c.path.Close(f.handle, c.last)
-	*f = controlled{handle: f.handle}
+	*f = controllerFlow{handle: f.handle}
 	c.free = append(c.free, name)
 }
 
 // Wants implements cc.Controller.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.flows[name].wants }
 
-// Report implements cc.Controller: the NIC collects it. What is decided shows after a Poll.
+// Report implements cc.Controller: the NIC collects the event. Decisions take effect with a Poll.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	f := &c.flows[ev.Flow]
 	if !f.live || !f.wants.Has(ev.Kind) {
 		return
 	}
-	c.news = true
+	c.dirty = true
 	c.path.Report(f.handle, ev, now)
-	if c.alone {
+	if c.inFallback {
 		c.event = *ev
 		c.event.Flow = f.local
 		c.local.Report(&c.event, now)
-		c.hearLocal(f)
+		c.applyLocal(f)
 	}
 }
 
@@ -217,10 +219,10 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 
 // Poll implements cc.Controller.
 func (c *Controller) Poll(now units.Time) units.Time {
-	if now == c.last && !c.news { // again in the same round: what came meanwhile waits for the next
+	if now == c.last && !c.dirty { // again in the same round: messages since then wait for the next
 		return c.next
 	}
-	c.last, c.news = now, false
+	c.last, c.dirty = now, false
 	c.next = c.poll(now)
 	return c.next
 }
@@ -231,84 +233,85 @@ func (c *Controller) poll(now units.Time) units.Time {
 		next = units.Earlier(next, c.config.Agent.Poll(now))
 	}
 	for c.path.Result(&c.result) {
-		c.hear(&c.result)
+		c.applyResult(&c.result)
 	}
 	if c.config.Silence < 0 {
 		return next
 	}
-	return units.Earlier(next, c.listen(now))
+	return units.Earlier(next, c.checkSilence(now))
 }
 
-// listenings is how often in its time a silence is listened to: the agent's cache lines are far
-// away.
-const listenings = 16
+// silenceChecks is how often silence is checked within its duration. Each check may fetch cache
+// lines from the agent's core.
+const silenceChecks = 16
 
-// listen notices that the agent is silent, and that it is back.
-func (c *Controller) listen(now units.Time) (next units.Time) {
-	if !c.alone && now.Before(c.listenAt) {
-		return c.listenAt
+// checkSilence detects that the agent has become silent, and that it has resumed.
+func (c *Controller) checkSilence(now units.Time) (next units.Time) {
+	if !c.inFallback && now.Before(c.checkAt) {
+		return c.checkAt
 	}
-	c.listenAt = now.Add(c.config.Silence / listenings)
+	c.checkAt = now.Add(c.config.Silence / silenceChecks)
 	silent := c.path.Silence(now)
 	switch {
-	case !c.alone && silent >= c.config.Silence:
-		c.alone = true
+	case !c.inFallback && silent >= c.config.Silence:
+		c.inFallback = true
 		c.counters.Silences++
 		for i := range c.flows {
 			if c.flows[i].live {
-				c.takeOver(cc.Flow(i), now)
+				c.startFallback(cc.Flow(i), now)
 			}
 		}
-	case c.alone && silent == 0:
-		c.giveBack()
+	case c.inFallback && silent == 0:
+		c.endFallback()
 	}
-	if !c.alone {
+	if !c.inFallback {
 		if silent == 0 {
-			return now.Add(units.Forever) // there is nothing to fetch: whoever changes that polls
+			return now.Add(units.Forever) // nothing to fetch; the next signal causes a Poll
 		}
-		return units.Earlier(c.listenAt, now.Add(c.config.Silence-silent))
+		return units.Earlier(c.checkAt, now.Add(c.config.Silence-silent))
 	}
 	next = c.local.Poll(now)
 	for l, some := c.local.Changed(); some; l, some = c.local.Changed() {
 		name := c.owners[l]
-		c.hearLocal(&c.flows[name])
-		c.tellLate(name)
+		c.applyLocal(&c.flows[name])
+		c.notify(name)
 	}
 	return next
 }
 
-// takeOver controls a flow in line, beginning with the decision it has.
-func (c *Controller) takeOver(name cc.Flow, now units.Time) {
+// startFallback starts the fallback for a flow, with the decision it has.
+func (c *Controller) startFallback(name cc.Flow, now units.Time) {
 	f := &c.flows[name]
 	f.local = c.local.Add(c.config.Fallback(f.decision), now)
 	for int(f.local) >= len(c.owners) {
 		c.owners = append(c.owners, 0)
 	}
 	c.owners[f.local] = name
-	c.hearLocal(f)
-	c.tellLate(name)
+	c.applyLocal(f)
+	c.notify(name)
 }
 
-// giveBack lets the agent decide again: what it has decided last is what it thinks holds.
-func (c *Controller) giveBack() {
-	c.alone = false
+// endFallback ends the fallback. The agent's latest decisions, which it believes to be in force,
+// apply again.
+func (c *Controller) endFallback() {
+	c.inFallback = false
 	c.counters.Returns++
 	for i := range c.flows {
 		if f := &c.flows[i]; f.live {
 			c.local.Remove(f.local)
 			f.set(f.remote)
-			c.tellLate(cc.Flow(i))
+			c.notify(cc.Flow(i))
 		}
 	}
 }
 
-func (c *Controller) hearLocal(f *controlled) {
+func (c *Controller) applyLocal(f *controllerFlow) {
 	if d, changed := c.local.Decision(f.local); changed {
 		f.set(d)
 	}
 }
 
-func (c *Controller) hear(r *Result) {
+func (c *Controller) applyResult(r *Result) {
 	name := cc.Flow(r.Flow.Index())
 	if int(name) >= len(c.flows) || !c.flows[name].live || c.flows[name].handle != r.Flow {
 		c.counters.Stale++
@@ -317,12 +320,12 @@ func (c *Controller) hear(r *Result) {
 	c.counters.Results++
 	f := &c.flows[name]
 	f.remote = r.Decision
-	if !c.alone && f.set(r.Decision) {
+	if !c.inFallback && f.set(r.Decision) {
 		c.Tell(name)
 	}
 }
 
-func (f *controlled) set(d cc.Decision) bool {
+func (f *controllerFlow) set(d cc.Decision) bool {
 	if d == f.decision {
 		return false
 	}
@@ -330,17 +333,17 @@ func (f *controlled) set(d cc.Decision) bool {
 	return true
 }
 
-func (c *Controller) tellLate(name cc.Flow) {
+func (c *Controller) notify(name cc.Flow) {
 	if c.flows[name].changed {
 		c.Tell(name)
 	}
 }
 
-// Snapshot implements cc.Observer: all of an algorithm that runs on this core, of another one what
-// it decided last.
+// Snapshot implements cc.Observer. It returns the full state of an algorithm on this core, and the
+// latest decision of one on another core.
 func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	f := &c.flows[name]
-	if c.alone && f.live {
+	if c.inFallback && f.live {
 		return c.local.Snapshot(f.local)
 	}
 	if c.config.Agent != nil {
@@ -351,11 +354,11 @@ func (c *Controller) Snapshot(name cc.Flow) cc.Snapshot {
 	return cc.Snapshot{Window: f.decision.Window, Rate: f.decision.Rate}
 }
 
-// Agent answers the agent that shares the polling core, nil when none does.
+// Agent returns the agent that shares the polling core, or nil.
 func (c *Controller) Agent() *Agent { return c.config.Agent }
 
-// Alone says whether flows are controlled in line, for the agent is silent.
-func (c *Controller) Alone() bool { return c.alone }
+// InFallback reports whether the fallback controls flows because the agent is silent.
+func (c *Controller) InFallback() bool { return c.inFallback }
 
-// Counters answers what happened.
+// Counters returns the counters.
 func (c *Controller) Counters() ControllerCounters { return c.counters }

@@ -42,7 +42,7 @@ func algorithm(t testing.TB, text string) cc.Algorithm {
 	return a
 }
 
-// specs is every algorithm, with what it needs.
+// specs are all algorithms, with the signals that they need.
 func specs() (all []string) {
 	for _, name := range cc.Names() {
 		switch name {
@@ -54,8 +54,8 @@ func specs() (all []string) {
 	return all
 }
 
-// Every algorithm of cc, unchanged, decides behind the device what it decides in line: to the bit,
-// when every signal is reported at once.
+// When every signal is reported at once, every algorithm of cc decides behind the device exactly as
+// in line.
 func TestOffloadedIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
@@ -69,12 +69,13 @@ func TestOffloadedIsInline(t *testing.T) {
 	}
 }
 
-// The same behind a link, the agent polled after the polling core.
+// The same behind a link, with the agent polled after the polling core.
 func TestSplitIsInline(t *testing.T) {
 	for _, text := range specs() {
 		t.Run(text, func(t *testing.T) {
 			events := eventlog.New(3, seeded(t))
-			split, agent, err := NewSplit(Config{}, AgentConfig{MinRate: 1, MaxRate: math.MaxInt64},
+			split, agent, err := NewLinked(Config{},
+				AgentConfig{MinRate: 1, MaxRate: math.MaxInt64},
 				ControllerConfig{}, 0)
 			require.NoError(t, err)
 			compareWithInline(t, events, text, &cc.Inline{}, split, func(now units.Time) {
@@ -119,14 +120,14 @@ func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *
 		}
 	}
 	if text != "fixed" {
-		assert.Greater(t, len(decisions), 10, "it decided something")
+		assert.Greater(t, len(decisions), 10, "too few decisions for a comparison")
 	}
 }
 
-// Two cores: what is acknowledged on one is heard on the other, all of it, in order, while flows
-// come and go; for the race detector, too.
+// With two cores, all that is acknowledged on one reaches the other, in order, while flows begin
+// and end. This test is also for the race detector.
 func TestTwoCores(t *testing.T) {
-	c, agent, err := NewSplit(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{},
+	c, agent, err := NewLinked(Config{Aggregation: Aggregation{Accumulable: us}}, AgentConfig{},
 		ControllerConfig{Silence: -1}, 0)
 	require.NoError(t, err)
 	var stop atomic.Bool
@@ -172,7 +173,7 @@ func TestTwoCores(t *testing.T) {
 		return true
 	}
 	for begin := time.Now(); !last(); runtime.Gosched() {
-		require.Less(t, time.Since(begin), 20*time.Second, "the last decision does not come")
+		require.Less(t, time.Since(begin), 20*time.Second, "the last decision does not arrive")
 		tick()
 	}
 	stop.Store(true)
@@ -188,9 +189,9 @@ func TestTwoCores(t *testing.T) {
 	}
 }
 
-// A name is used again; what was late is not the new flow's.
-func TestFlowNamesAreUsedAgain(t *testing.T) {
-	c, agent, err := NewSplit(Config{}, AgentConfig{}, ControllerConfig{}, 0)
+// A flow number is reused; late messages and results do not affect the new flow.
+func TestFlowNumbersAreReused(t *testing.T) {
+	c, agent, err := NewLinked(Config{}, AgentConfig{}, ControllerConfig{}, 0)
 	require.NoError(t, err)
 	poll := func(now int) { c.Poll(at(now)); agent.Poll(at(now)); c.Poll(at(now).Add(1)) }
 	a := c.Add(algorithm(t, "swift"), 0)
@@ -199,7 +200,7 @@ func TestFlowNamesAreUsedAgain(t *testing.T) {
 	before, _ := c.Decision(a)
 	c.Report(&cc.Event{Kind: cc.RTT, Flow: a, Delay: 900 * us, Packets: 1, Bytes: 4096}, at(2))
 	c.Poll(at(2))
-	agent.Poll(at(2)) // it has decided
+	agent.Poll(at(2)) // it decides
 	c.Remove(a)
 	c.Remove(a)
 	d := c.Add(algorithm(t, "swift"), at(3))
@@ -216,7 +217,7 @@ func TestFlowNamesAreUsedAgain(t *testing.T) {
 	flow, some := c.Changed()
 	assert.True(t, some)
 	assert.Equal(t, d, flow)
-	for range 5000 { // the life of a handle wraps
+	for range 5000 { // the generation of a handle wraps
 		c.Remove(d)
 		d = c.Add(algorithm(t, "swift"), at(5))
 		poll(5)
@@ -227,15 +228,15 @@ func TestFlowNamesAreUsedAgain(t *testing.T) {
 	assert.Less(t, got.Window, before.Window)
 }
 
-// An agent that is silent for too long: flows keep their decision and are controlled in line, and
-// go back to the agent when it fetches again.
+// When an agent is silent for too long, flows keep their decision and get the fallback, until the
+// agent fetches again.
 func TestSilentAgent(t *testing.T) {
 	for name, fallback := range map[string]func(cc.Decision) cc.Algorithm{
-		"caution": nil,
+		"default": nil,
 		"swift":   func(cc.Decision) cc.Algorithm { return algorithm(t, "swift") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			c, agent, err := NewSplit(Config{}, AgentConfig{},
+			c, agent, err := NewLinked(Config{}, AgentConfig{},
 				ControllerConfig{Silence: 100 * us, Fallback: fallback}, 0)
 			require.NoError(t, err)
 			f := c.Add(algorithm(t, "swift"), 0)
@@ -250,13 +251,13 @@ func TestSilentAgent(t *testing.T) {
 				c.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn, SndNxt: psn + 9,
 					Delay: 900 * us, Packets: 10, Bytes: 40960, Marked: 1}, at(now))
 			}
-			for now := range 100 { // nobody fetches
+			for now := range 100 { // the agent does not fetch
 				congested(now)
 				c.Poll(at(now))
 			}
-			assert.False(t, c.Alone())
+			assert.False(t, c.InFallback())
 			got, _ := c.Decision(f)
-			assert.Equal(t, before, got, "the last decision holds")
+			assert.Equal(t, before, got, "the last decision applies")
 			for now := 100; now < 5000; now++ {
 				congested(now)
 				c.Poll(at(now))
@@ -266,47 +267,48 @@ func TestSilentAgent(t *testing.T) {
 					}
 				}
 			}
-			require.True(t, c.Alone())
+			require.True(t, c.InFallback())
 			alone, _ := c.Decision(f)
-			assert.Less(t, alone.Window, before.Window, "and then it is in line")
+			assert.Less(t, alone.Window, before.Window, "the fallback decides")
 			still, _ := c.Decision(idle)
 			assert.Equal(t, before, still)
-			young := c.Add(algorithm(t, "swift"), at(5000)) // one that begins meanwhile
+			young := c.Add(algorithm(t, "swift"), at(5000)) // begins during the fallback
 			d, _ := c.Decision(young)
 			assert.NotZero(t, d.Window)
 			c.Remove(idle)
 
 			agent.Poll(at(5001))
 			c.Poll(at(5001))
-			assert.False(t, c.Alone())
+			assert.False(t, c.InFallback())
 			agent.Poll(at(5002))
 			c.Poll(at(5003))
 			back, _ := c.Decision(f)
-			assert.Less(t, back.Window, before.Window, "it heard what was left")
+			assert.Less(t, back.Window, before.Window, "it processed the queued messages")
 			assert.Equal(t, [2]uint64{1, 1}, [2]uint64{c.Counters().Silences, c.Counters().Returns})
 		})
 	}
 }
 
-func TestCaution(t *testing.T) {
-	c := NewCaution(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5,
+func TestFallbackAIMD(t *testing.T) {
+	c := NewFallbackAIMD(cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps, WakeAt: 5,
 		ProbeAt: 6})
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, c.Start(0))
 	d := c.On(&cc.Event{Kind: cc.OOO, PSN: 10, SndNxt: 26}, 0)
 	assert.Equal(t, cc.Decision{Window: 32 * units.KiB, Rate: 8 * units.Gbps}, d)
 	d = c.On(&cc.Event{Kind: cc.ECN, PSN: 15, Marked: 1, Packets: 1, SndNxt: 27}, 0)
-	assert.Equal(t, 32*units.KiB, d.Window, "once for what was under way")
+	assert.Equal(t, 32*units.KiB, d.Window, "one decrease for all packets in flight")
 	d = c.On(&cc.Event{Kind: cc.CNP, PSN: 26, SndNxt: 34}, 0)
 	assert.Equal(t, 16*units.KiB, d.Window)
 	d = c.On(&cc.Event{Kind: cc.ACK, PSN: 34, SndNxt: 38, Packets: 2, Bytes: 8192}, 0)
 	assert.Equal(t, cc.Decision{Window: 20 * units.KiB, Rate: 5 * units.Gbps}, d)
 	d = c.On(&cc.Event{Kind: cc.ACK, PSN: 36, SndNxt: 40, Packets: 2, Bytes: 8192}, 0)
-	assert.Equal(t, 20*units.KiB, d.Window, "once in a round trip")
+	assert.Equal(t, 20*units.KiB, d.Window, "one increase per round trip")
 	for psn := uint32(40); psn < 1000; psn += 10 {
 		d = c.On(&cc.Event{Kind: cc.RTT, PSN: psn, SndNxt: psn, Packets: 2, Bytes: 8192}, 0)
 	}
-	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, d, "and no further")
-	assert.Equal(t, cc.Decision{Window: 1}, NewCaution(cc.Decision{Hold: true, Window: 5}).Start(0))
+	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 16 * units.Gbps}, d, "the maximum")
+	assert.Equal(t, cc.Decision{Window: 1},
+		NewFallbackAIMD(cc.Decision{Hold: true, Window: 5}).Start(0))
 }
 
 func TestControllersRefuse(t *testing.T) {
@@ -316,15 +318,15 @@ func TestControllersRefuse(t *testing.T) {
 	assert.ErrorContains(t, err, "power of two")
 	_, err = NewShared(Config{}, AgentConfig{MinRate: 5, MaxRate: 4}, nil, 0)
 	assert.ErrorContains(t, err, "rates from")
-	_, _, err = NewSplit(Config{}, AgentConfig{Batch: 5}, ControllerConfig{}, 0)
+	_, _, err = NewLinked(Config{}, AgentConfig{Batch: 5}, ControllerConfig{}, 0)
 	assert.ErrorContains(t, err, "batch of 5 bytes")
 	_, err = NewAgent(AgentConfig{}, 0)
 	assert.ErrorContains(t, err, "Device")
-	_, err = NewRoster().Adopt(5)
-	assert.ErrorContains(t, err, "nobody began flow 5.0")
+	_, err = NewHandoff().Adopt(5)
+	assert.ErrorContains(t, err, "no algorithm for flow 5.0")
 }
 
-// An event through all of it: report, message, algorithm, filters, result.
+// An event through report, message, algorithm, filters and result.
 func BenchmarkOffloaded(b *testing.B) {
 	bench := func(b *testing.B, c cc.Controller) {
 		var flows [16]cc.Flow
@@ -372,8 +374,8 @@ func BenchmarkOffloaded(b *testing.B) {
 	})
 }
 
-// BenchmarkRound is what a round of the polling core pays for the device when there is nothing to
-// do, and with one acknowledgement: two Polls, as transport does.
+// BenchmarkRound measures a round of the polling core with the device, without work and with one
+// acknowledgement: two Polls, as in transport.
 func BenchmarkRound(b *testing.B) {
 	ev := cc.Event{Kind: cc.RTT, Packets: 32, Bytes: 1024, Delay: 10 * us}
 	round := func(b *testing.B, c cc.Controller, report bool, agent func(now units.Time)) {
@@ -404,12 +406,12 @@ func BenchmarkRound(b *testing.B) {
 			round(b, c, report, func(units.Time) {})
 		})
 		b.Run(name+"/split, without its agent", func(b *testing.B) {
-			c, _, err := NewSplit(Config{Aggregation: DefaultAggregation}, AgentConfig{},
+			c, _, err := NewLinked(Config{Aggregation: DefaultAggregation}, AgentConfig{},
 				ControllerConfig{Silence: -1}, 0)
 			require.NoError(b, err)
 			round(b, c, report, func(units.Time) {
-				up := c.path.(*Board).up
-				up.head.Store(up.mine) // somebody fetches
+				up := c.path.(*NICSide).up
+				up.head.Store(up.own) // as if fetched
 			})
 		})
 	}

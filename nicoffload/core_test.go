@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// core begins to count the time of this thread's processor, and answers what reports how many a
-// core did in a second of it: on a machine that does other things, too, the clock on the wall says
-// less.
+// core begins to measure the processor time of this thread, and returns a function that reports the
+// number of operations per second of it. Wall-clock time would be wrong on a machine with other
+// load.
 func core(b *testing.B) (report func(unit string)) {
 	runtime.LockOSThread()
 	b.Cleanup(runtime.UnlockOSThread)

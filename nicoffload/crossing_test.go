@@ -13,21 +13,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// BenchmarkCrossing is the boundary between two cores: a signal goes up as a message, a result
-// comes down, each core spinning. What it reports is half of the way there and back, without an
-// algorithm.
+// BenchmarkCrossing measures the boundary between two spinning cores: a signal goes up as a
+// message, a result comes down. It reports half of the round-trip time, without an algorithm.
 func BenchmarkCrossing(b *testing.B) {
 	if runtime.NumCPU() < 2 {
 		b.Skip("two cores are needed, this machine has one")
 	}
 	n := newNIC(b, Config{})
 	link := NewLink()
-	board, err := link.Board(n)
+	side, err := link.NICSide(n)
 	require.NoError(b, err)
 	host, err := link.Host()
 	require.NoError(b, err)
-	board.Open(1, cc.Decision{}, 0)
-	board.Poll(0)
+	side.Open(1, cc.Decision{}, 0)
+	side.Poll(0)
 	var stop atomic.Bool
 	done := make(chan struct{})
 	go func() {
@@ -50,10 +49,10 @@ func BenchmarkCrossing(b *testing.B) {
 	for b.Loop() {
 		ev.Delay++
 		begin := time.Now()
-		board.Report(1, &ev, 0)
+		side.Report(1, &ev, 0)
 		for {
-			board.Poll(0)
-			if board.Result(&r) && r.Decision.Window == units.Bytes(ev.Delay) {
+			side.Poll(0)
+			if side.Result(&r) && r.Decision.Window == units.Bytes(ev.Delay) {
 				break
 			}
 		}

@@ -8,232 +8,237 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Handle names a flow on both sides of the boundary: its number, which is used again, and which
-// life of that number it is, so that what is late is not taken for another flow's.
+// Handle identifies a flow on both sides of the boundary: the flow's number, which is reused, and
+// the generation of that number, so that late messages are not attributed to a newer flow.
 type Handle uint32
 
-// MaxFlows is how many flows a device can have at a time.
+// MaxFlows bounds the number of flows of a device.
 const MaxFlows = 1 << indexBits
 
 const indexBits = 20
 
-// NewHandle makes the handle of a life of the flow with a number.
-func NewHandle(index, life uint32) Handle { return Handle(life<<indexBits | index&(MaxFlows-1)) }
+// NewHandle returns the handle of a generation of a flow number.
+func NewHandle(index, generation uint32) Handle {
+	return Handle(generation<<indexBits | index&(MaxFlows-1))
+}
 
-// Index is the number of the flow.
+// Index returns the number of the flow.
 func (h Handle) Index() uint32 { return uint32(h) & (MaxFlows - 1) }
 
-// Life is which flow of that number it is, modulo 4096.
-func (h Handle) Life() uint32 { return uint32(h) >> indexBits }
+// Generation returns the generation of the flow number, modulo 4096.
+func (h Handle) Generation() uint32 { return uint32(h) >> indexBits }
 
-func (h Handle) String() string { return fmt.Sprintf("flow %d.%d", h.Index(), h.Life()) }
+func (h Handle) String() string { return fmt.Sprintf("flow %d.%d", h.Index(), h.Generation()) }
 
 // Device is the boundary that TAURUS draws between NIC and host, as the host's software sees it:
-// messages come up, and results and configuration go down. A driver for a real NIC implements it.
-// It belongs to one core, the agent's; whatever it does besides runs elsewhere.
+// messages come up, results and configuration go down. A driver for a real NIC implements it. It
+// belongs to one core, the agent's; other work of the driver runs elsewhere.
 //
-// What it answers at once is whether it could be asked. What the NIC then makes of it shows in
-// Counters.
+// A nil error means that the request was submitted. Counters show whether the NIC accepted it.
 type Device interface {
-	// Capabilities is what the device can do; it does not change.
+	// Capabilities returns what the device can do; it does not change.
 	Capabilities() Capabilities
-	// Configure binds a flow that the device has reported as Started. The zero Binding is what a
-	// flow begins with.
+	// Configure binds a flow that the device has reported as Started. A flow begins with the zero
+	// Binding.
 	Configure(f Handle, b Binding) error
-	// Aggregate sets how signals and messages are aggregated, from the next end of each period on.
+	// Aggregate sets how signals and messages are aggregated; it applies from the end of each
+	// engine's current period on.
 	Aggregate(a Aggregation) error
-	// Extract adds a custom segment, or moves the one with the same ID; a Length of 0 removes it.
+	// Extract adds a custom segment, or replaces the one with the same ID; a Length of 0 removes
+	// it.
 	Extract(e Extraction) error
-	// Probe asks for one probe of a flow, at once.
+	// Probe requests one probe of a flow, immediately.
 	Probe(f Handle) error
-	// Fetch copies whole messages into b, which has room for one, in the memory layout of
-	// docs/nicoffload.md, and answers how many bytes. What the NIC wrote there is not to be
-	// trusted.
+	// Fetch copies whole messages into b and returns the number of bytes. b has room for at least
+	// one message; the memory layout is that of docs/nicoffload.md. The content comes from the NIC
+	// and is untrusted.
 	Fetch(b []byte) int
-	// Backlog answers how many Slots wait to be fetched, of how many there is room for.
+	// Backlog returns the number of Slots that wait to be fetched, and the capacity.
 	Backlog() (used, size int)
-	// Write gives results to the NIC and answers how many it took; of the others the caller tries
-	// again. The newest of a flow counts.
+	// Write passes results to the NIC and returns how many it accepted; the caller retries the
+	// others. The newest result of a flow applies.
 	Write(results []Result) int
-	// Counters answers what went through, and what went wrong, since the device began. It does not
-	// wait: they may be as old as the call before.
+	// Counters returns the counters since the device was started. It does not wait, so the values
+	// may be as old as the previous call.
 	Counters() Counters
 }
 
-// ErrBusy is what a Device answers that cannot be asked right now.
+// ErrBusy is returned by a Device that cannot accept a request at the moment.
 var ErrBusy = errors.New("the device is busy")
 
-// ErrUnable is what a Device answers when it is asked for what it has not got.
+// ErrUnable is returned by a Device for a request that exceeds its capabilities.
 var ErrUnable = errors.New("the device cannot do that")
 
-// Capabilities says what a device can do.
+// Capabilities describes what a device can do.
 type Capabilities struct {
 	Name        string
 	Flows       int           // at a time
 	Extractions int           // custom segments
 	Events      cc.EventSet   // that it reports
-	Rates       bool          // it paces by itself, so that nobody else need
-	MinRate     units.BitRate // what it can be told; 0 unknown
+	Rates       bool          // it paces flows itself
+	MinRate     units.BitRate // bounds of the rates it accepts; 0: unknown
 	MaxRate     units.BitRate
-	Tick        units.Duration // the grain of its clock
+	Tick        units.Duration // resolution of its clock
 }
 
-// Binding says what a flow's algorithm wants.
+// Binding describes what a flow's algorithm needs from the NIC.
 type Binding struct {
-	// Events is what is reported; 0 is everything. What is not bound does not cross.
+	// Events are reported; 0 means all. Other events do not cross the boundary.
 	Events cc.EventSet
-	// Raw is what is reported signal by signal, whatever the engine's class.
+	// Raw events are reported one by one, whatever the class of their engine.
 	Raw cc.EventSet
-	// Merged is what is summed up although it is Raw by nature: an RTT, of which the newest sample
-	// is told.
+	// Merged events are summed although their default class is Raw: an RTT, of which the newest
+	// sample is reported.
 	Merged cc.EventSet
-	// Brief asks for TAURUS's record only: 32 bytes, counts and one value.
+	// Brief requests TAURUS's record only: 32 bytes with counts and one value.
 	Brief bool
-	// RTO makes the NIC raise an RTO event when what is in flight is not acknowledged for so long;
-	// 0 leaves that to the transport.
+	// RTO makes the NIC raise an RTO event when data in flight is not acknowledged for that time; 0
+	// leaves timeouts to the transport.
 	RTO units.Duration
-	// ProbePackets and ProbeEvery attach a probe to each so manieth packet, or to the first packet
-	// after so long; 0 does not. One of them may be set.
+	// ProbePackets attaches a probe to every n-th packet, ProbeEvery to the first packet after each
+	// interval; 0 disables either. At most one of them may be set.
 	ProbePackets uint16
 	ProbeEvery   units.Duration
 }
 
-// Validate says what is wrong with a Binding.
+// Validate returns an error that describes what is wrong with a Binding, or nil.
 func (b *Binding) Validate() error {
 	switch {
 	case b.ProbePackets != 0 && b.ProbeEvery != 0:
-		return fmt.Errorf("nicoffload: binding: probes every %d packets and every %v: one of them",
-			b.ProbePackets, b.ProbeEvery)
+		return fmt.Errorf("nicoffload: binding: probes every %d packets and every %v, want only "+
+			"one of them", b.ProbePackets, b.ProbeEvery)
 	case b.ProbeEvery < 0:
-		return fmt.Errorf("nicoffload: binding: probes every %v", b.ProbeEvery)
+		return fmt.Errorf("nicoffload: binding: probe interval %v, want at least 0", b.ProbeEvery)
 	case b.RTO < 0:
-		return fmt.Errorf("nicoffload: binding: a timeout of %v", b.RTO)
+		return fmt.Errorf("nicoffload: binding: timeout %v, want at least 0", b.RTO)
 	case b.Merged&^cc.Events(cc.RTT) != 0:
-		return fmt.Errorf("nicoffload: binding: %v cannot be merged, RTT alone can",
+		return fmt.Errorf("nicoffload: binding: %v cannot be merged, only RTT can",
 			b.Merged&^cc.Events(cc.RTT))
 	case b.Raw&b.Merged != 0:
-		return fmt.Errorf("nicoffload: binding: %v is to be both raw and merged", b.Raw&b.Merged)
+		return fmt.Errorf("nicoffload: binding: %v is both raw and merged", b.Raw&b.Merged)
 	}
 	return nil
 }
 
-// Aggregation is the two tiers of TAURUS's section 3.4: how long each engine collects signals into
-// one message, and how many messages are moved at a time.
+// Aggregation holds the two tiers of TAURUS's section 3.4: how long each engine collects signals
+// into one message, and how many messages are moved at a time.
 type Aggregation struct {
 	Accumulable units.Duration // period; 0 reports every signal
 	Coalescent  units.Duration
-	Threshold   units.Bytes    // messages are flushed when they are more than that
-	Deadline    units.Duration // or when the oldest has waited that long
+	Threshold   units.Bytes    // messages are flushed when they exceed this size
+	Deadline    units.Duration // or when the oldest has waited this long
 }
 
-// DefaultAggregation is for what the paper leaves open: periods a little above a round trip of its
+// DefaultAggregation sets what the paper leaves open: periods a little above a round trip of its
 // testbed (5 to 8 µs), and a threshold within its 128 to 512 bytes.
 var DefaultAggregation = Aggregation{
 	Accumulable: 10 * units.Microsecond, Coalescent: 20 * units.Microsecond,
 	Threshold: 256, Deadline: 5 * units.Microsecond,
 }
 
-// Immediate reports every signal at once.
+// Immediate reports every signal immediately.
 var Immediate = Aggregation{}
 
 const (
-	longestPeriod = units.Second
-	maxThreshold  = 32 * units.KiB
+	maxPeriod    = units.Second
+	maxThreshold = 32 * units.KiB
 )
 
-// Validate says what is wrong with an Aggregation.
+// Validate returns an error that describes what is wrong with an Aggregation, or nil.
 func (a *Aggregation) Validate() error {
 	for _, d := range []struct {
 		name string
 		v    units.Duration
 	}{{"accumulable period", a.Accumulable}, {"coalescent period", a.Coalescent},
 		{"deadline", a.Deadline}} {
-		if d.v < 0 || d.v > longestPeriod {
-			return fmt.Errorf("nicoffload: aggregation: %s of %v, it is from 0 to %v", d.name, d.v,
-				longestPeriod)
+		if d.v < 0 || d.v > maxPeriod {
+			return fmt.Errorf("nicoffload: aggregation: %s %v out of range [0, %v]", d.name, d.v,
+				maxPeriod)
 		}
 	}
 	if a.Threshold < 0 || a.Threshold > maxThreshold {
-		return fmt.Errorf("nicoffload: aggregation: threshold of %v, it is from 0 to %v",
+		return fmt.Errorf("nicoffload: aggregation: threshold %v out of range [0, %v]",
 			a.Threshold, maxThreshold)
 	}
 	return nil
 }
 
-// PacketType says which packets an Extraction is about.
+// PacketType is the type of the packets that an Extraction applies to.
 type PacketType uint8
 
 // The packet types.
 const (
 	PacketData     PacketType = iota
-	PacketAck                 // acknowledgements, and negative ones
+	PacketAck                 // acknowledgements, negative ones included
 	PacketCNP                 // congestion notification packets
 	PacketProbe               // responses to probes
-	PacketFeedback            // of a switch
+	PacketFeedback            // reports of switches
 	packetTypes
 )
 
-// Extraction says which bytes of packets of one type make a custom segment: never all of them.
+// Extraction selects the bytes that are cut from packets of one type into a custom segment.
 type Extraction struct {
-	ID     uint16 // of FirstCustom and up; it comes back in every message
+	ID     uint16 // FirstCustom or above; every message with the segment carries it
 	Packet PacketType
-	Offset uint16 // from the beginning of what the pipeline shows: see docs/nicoffload.md
+	Offset uint16 // into Packet.Segment
 	Length uint16 // at most MaxSegment
 }
 
-// Validate says what is wrong with an Extraction.
+// Validate returns an error that describes what is wrong with an Extraction, or nil.
 func (e *Extraction) Validate() error {
 	switch {
 	case e.ID < FirstCustom:
-		return fmt.Errorf("nicoffload: extraction: segment %d, those below %d are taken", e.ID,
+		return fmt.Errorf("nicoffload: extraction: segment %d, want at least %d", e.ID,
 			FirstCustom)
 	case e.Packet >= packetTypes:
-		return fmt.Errorf("nicoffload: extraction: there is no packet type %d", e.Packet)
+		return fmt.Errorf("nicoffload: extraction: packet type %d out of range [0, %d)", e.Packet,
+			packetTypes)
 	case e.Length > MaxSegment:
-		return fmt.Errorf("nicoffload: extraction: %d bytes, %d at most", e.Length, MaxSegment)
+		return fmt.Errorf("nicoffload: extraction: length %d, want at most %d", e.Length,
+			MaxSegment)
 	}
 	return nil
 }
 
-// Result is what an algorithm decided for a flow, as it crosses. The NIC keeps the last one.
+// Result is an algorithm's decision for a flow, as passed to the NIC, which keeps the last one.
 type Result struct {
 	Flow     Handle
-	Decision cc.Decision // WakeAt does not cross: the agent wakes
+	Decision cc.Decision // without WakeAt, which the agent handles
 }
 
-// Counters is what went through a device, and what went wrong. All count up.
+// Counters counts events of a device. All values only increase.
 type Counters struct {
 	Signals  uint64 // reported to the NIC
-	Messages uint64 // made of them
+	Messages uint64 // made from them
 	Bursts   uint64 // flushes
 	Bytes    uint64 // of messages flushed
-	Results  uint64 // taken
-	Probes   uint64 // attached, or asked for and sent
+	Results  uint64 // accepted
+	Probes   uint64 // attached, or requested and sent
 
-	Unbound uint64              // signals that nobody wanted
-	Evicted [len(typeOf)]uint64 // raw messages that gave way to others, by cc.Kind
-	Stale   uint64              // messages, results and signals of a flow that ended
-	Unknown uint64              // flows that there are not
-	// ends of a period at which there was no room: signals went on merging
+	Unbound uint64              // signals without a binding
+	Evicted [len(typeOf)]uint64 // raw messages evicted from a full queue, by cc.Kind
+	Stale   uint64              // messages, results and signals of a flow that has ended
+	Unknown uint64              // handles of nonexistent flows
+	// Held counts ends of a period without room for the messages: the engine continued to merge
 	Held       uint64
-	Refused    uint64 // commands that were no good
-	Malformed  uint64 // records that could not be read
-	ProbesLate uint64 // responses older than one that was heard, or that cannot be
+	Refused    uint64 // invalid commands
+	Malformed  uint64 // records that could not be decoded
+	ProbesLate uint64 // implausible responses, and responses older than the newest
 }
 
-// Datapath is the boundary's other side: what the packet pipeline tells the NIC, and asks of it. A
-// NIC with a pipeline of its own has no need of it. It belongs to the polling core.
+// Datapath is the other side of the boundary: the interface between the packet pipeline and the
+// NIC. A NIC with its own pipeline does not need it. It belongs to the polling core.
 type Datapath interface {
-	// Open begins a flow, with the decision that holds until there is a result; Close ends it.
+	// Open starts a flow with the decision that applies until the first result; Close ends it.
 	Open(f Handle, first cc.Decision, now units.Time)
 	Close(f Handle, now units.Time)
-	// Report is one signal. ev is borrowed for the call.
+	// Report passes one signal to the NIC. ev is valid only during the call.
 	Report(f Handle, ev *cc.Event, now units.Time)
-	// Poll does what time brings and answers when it next has something to do.
+	// Poll does the work that is due and returns when more will be.
 	Poll(now units.Time) units.Time
-	// Result fills in a result that is new, another one each time, and answers false when there is
-	// none left.
+	// Result stores a new result into r, a different one with each call, and reports whether there
+	// was one.
 	Result(r *Result) bool
-	// Silence is for how long there has been something to fetch, and nobody did.
+	// Silence returns for how long there have been messages without the agent fetching any.
 	Silence(now units.Time) units.Duration
 }

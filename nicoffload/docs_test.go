@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The offsets in docs/nicoffload.md are those of the code.
+// The offsets in docs/nicoffload.md equal those of the code.
 func TestDocument(t *testing.T) {
 	b, err := os.ReadFile("../docs/nicoffload.md")
 	require.NoError(t, err)
@@ -21,17 +21,17 @@ func TestDocument(t *testing.T) {
 	}
 	line("| 0 | 16 | magic %#x, version %d, Slots up %d, Slots down %d: u32 each |", linkMagic,
 		linkVersion, UpSlots, DownSlots)
-	line("| %d | 8 | the NIC's clock when it last polled, ps |", linkTime)
-	line("| %d | 8 | how often the agent has asked for the counters |", linkAsked)
+	line("| %d | 8 | the NIC's clock at its last poll, ps |", linkTime)
+	line("| %d | 8 | number of the agent's requests for the counters |", linkRequests)
 	line("| %d | %d | counters |", linkCounters, reflect.TypeOf(Counters{}).Size())
 	line("| %d | %d | ring of messages, up |", linkUp, RingBytes(UpSlots))
 	line("| %d | %d | ring of commands, down |", linkDown, RingBytes(DownSlots))
-	line("| %d | 8 | 1: time comes by ticks |", apartTicks)
-	line("| %d | 8 | number of the last tick obeyed |", apartDone)
-	line("| %d | %d | ring of signals, to the NIC |", apartSignals, RingBytes(SignalSlots))
-	line("| %d | %d | ring of results, back |", apartResults, RingBytes(ResultSlots))
-	line("It takes %d bytes", LinkBytes)
-	line("It takes %d bytes", ApartBytes)
+	line("| %d | 8 | 1: ticks advance the time |", processTicks)
+	line("| %d | 8 | number of the last tick processed |", processDone)
+	line("| %d | %d | ring of signals, to the NIC |", processSignals, RingBytes(SignalSlots))
+	line("| %d | %d | ring of results, back |", processResults, RingBytes(ResultSlots))
+	line("The size is %d bytes", LinkBytes)
+	line("The size is %d bytes", ProcessLinkBytes)
 	var names []string
 	counters := reflect.TypeOf(Counters{})
 	for i := range counters.NumField() {

@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// cell is one flow's signals of one kind in one period, merged.
+// cell holds one flow's merged signals of one kind in one period.
 type cell struct {
-	flow  Handle // 0xffffffff when it is reported already
+	flow  Handle // or reported, when the cell has been reported early
 	kind  cc.Kind
 	hops  uint8
 	bolt  cc.BoltFlags
@@ -19,12 +19,12 @@ type cell struct {
 	packets, marked, increases int32
 	psn, sndNxt                uint32
 	bytes, inFlight, left      units.Bytes
-	delay, endpoint, oneWay    units.Duration // of an RTT that is merged: the newest sample
+	delay, endpoint, oneWay    units.Duration // of a merged RTT: the newest sample
 	gaps                       gaps
 }
 
-// Slots of a flow: which cell a kind is merged in. An acknowledgement is one whether or not it
-// echoes a mark, so the count of marks and that of packets leave in one message.
+// The slots of a flow are the cells in which kinds are merged. Acknowledgements with and without an
+// echoed mark share one, so that the numbers of marks and of packets are reported in one message.
 const (
 	slotAck = iota
 	slotTx
@@ -34,41 +34,41 @@ const (
 	noSlot = slots
 )
 
-// natural is how each kind is treated unless a Binding says otherwise (TAURUS section 3.4: ACK, ECN
-// and TX are sums, OOO recurs before a reaction shows). A lost RTO or RTT cannot be made good: they
-// are raw, and so is each CNP, which the notification point has spaced already.
-var natural = [...]way{
+// defaultRoutes is how each kind is treated unless a Binding overrides it (TAURUS section 3.4: ACK,
+// ECN and TX are sums; OOO recurs before a reaction takes effect). RTO and RTT are raw because a
+// lost one cannot be recovered, and CNPs because the notification point has spaced them already.
+var defaultRoutes = [...]route{
 	cc.ACK: {class: Accumulable, slot: slotAck}, cc.ECN: {class: Accumulable, slot: slotAck},
 	cc.TX:  {class: Accumulable, slot: slotTx},
 	cc.OOO: {class: Coalescent, slot: slotOOO}, cc.RTT: {slot: slotRTT},
 	cc.RTO: {}, cc.CNP: {}, cc.CST: {}, cc.HOST: {}, cc.TIMER: {}, cc.POST: {},
 }
 
-// engine merges signals in ping-pong buffers: writers fill one half while the other one is drained.
-// The halves swap at the end of a period, k periods after the configuration. While the drained half
-// cannot be emptied, for want of room, they do not, and the writers go on merging.
+// engine merges signals in ping-pong buffers: one half is filled while the other one is drained.
+// The halves swap at the end of a period, at multiples of the period since its configuration. While
+// there is no room for the messages of the drained half, they do not swap, and merging continues.
 type engine struct {
 	class  Class
 	period units.Duration
-	next   units.Duration // the period from the next swap on
-	end    units.Time     // of the period that runs
+	next   units.Duration // the period after the next swap
+	end    units.Time     // of the current period
 	halves [2][]cell
-	now    int    // the half being filled
-	at     int    // what is drained of the other one
+	now    int    // index of the half being filled
+	at     int    // position in the half being drained
 	epoch  uint32 // of the half being filled; never 0
 }
 
-// ref is where a flow's cell is, if it is of the engine's epoch.
+// ref locates a flow's cell; it is valid if it has the engine's epoch.
 type ref struct{ epoch, index uint32 }
 
 func (e *engine) configure(period units.Duration, now units.Time) {
 	e.next = period
-	if e.period == 0 || len(e.halves[e.now]) == 0 { // nothing runs
+	if e.period == 0 || len(e.halves[e.now]) == 0 { // no period is running
 		e.period, e.end = period, now.Add(period)
 	}
 }
 
-// grow makes room for so many flows' cells, so that signals never do.
+// grow makes room for a number of cells in advance, so that signals do not allocate.
 func (e *engine) grow(cells int) {
 	for i, half := range e.halves {
 		if cap(half) < cells {
@@ -77,10 +77,10 @@ func (e *engine) grow(cells int) {
 	}
 }
 
-// due says whether a swap is due.
+// due reports whether a swap is due.
 func (e *engine) due(now units.Time) bool { return e.period > 0 && !now.Before(e.end) }
 
-// swap ends a period, and answers false when the half that would be filled is not empty yet.
+// swap ends a period. It returns false if the half to fill next is not drained yet.
 func (e *engine) swap(now units.Time) bool {
 	if e.at < len(e.halves[1-e.now]) {
 		return false
@@ -95,21 +95,21 @@ func (e *engine) swap(now units.Time) bool {
 		e.period = e.next
 		e.end = e.end.Add(e.period)
 	}
-	if e.period > 0 && !now.Before(e.end) { // the next k*period
+	if e.period > 0 && !now.Before(e.end) { // the next multiple of the period
 		e.end = e.end.Add((now.Sub(e.end)/e.period + 1) * e.period)
 	}
 	return true
 }
 
-// reported is the flow of a cell that was emitted before its period ended.
+// reported marks a cell that was reported before its period ended.
 const reported Handle = math.MaxUint32
 
-// merge adds a signal to a flow's cell and answers it when it can count no further.
+// merge adds a signal to a flow's cell. It returns the cell when its count reaches the maximum.
 func (e *engine) merge(r *ref, f Handle, ev *cc.Event, now units.Time) (full *cell) {
 	half := e.halves[e.now]
 	if r.epoch != e.epoch {
 		*r = ref{e.epoch, uint32(len(half))}
-		if len(half) == cap(half) { // flows came and went within a period
+		if len(half) == cap(half) { // flows began and ended within the period
 			e.grow(len(half) + 1)
 			half = e.halves[e.now]
 		}
@@ -132,14 +132,14 @@ func (e *engine) merge(r *ref, f Handle, ev *cc.Event, now units.Time) (full *ce
 	return nil
 }
 
-// set takes a signal as it is.
+// set copies the values of a signal.
 func (c *cell) set(ev *cc.Event) {
 	c.packets, c.marked, c.increases, c.bytes = int32(ev.Packets), int32(ev.Marked),
 		int32(ev.Increases), ev.Bytes
 	c.latest(ev)
 }
 
-// add sums up what can be summed; of the rest the latest counts.
+// add sums the values that can be summed, and takes the latest of the others.
 func (c *cell) add(ev *cc.Event) {
 	c.packets += int32(ev.Packets)
 	c.marked += int32(ev.Marked)
@@ -151,8 +151,8 @@ func (c *cell) add(ev *cc.Event) {
 	c.latest(ev)
 }
 
-// saturate takes back what wrapped with the last signal, of a cell that cannot be reported for
-// long.
+// saturate restores sums that the last signal overflowed, in a cell that could not be reported for
+// a long time.
 func (c *cell) saturate() {
 	for _, sum := range [...]*int32{&c.packets, &c.marked, &c.increases} {
 		if *sum < 0 {
@@ -169,8 +169,8 @@ func (c *cell) latest(ev *cc.Event) {
 	c.gaps = gapsOf(ev)
 }
 
-// encode writes a cell as a message to b, which has MaxMessage bytes, and answers its length: what
-// Message.Encode would write of it.
+// encode writes a cell as a message to b, which has MaxMessage bytes, and returns its length. The
+// result equals that of Message.Encode.
 func (c *cell) encode(b []byte, class Class, brief bool) int {
 	b = b[:MaxMessage]
 	flags, n, value, other := uint8(class), Slot, uint64(c.bytes), uint64(c.delay)

@@ -2,13 +2,13 @@ package nicoffload
 
 import "math/bits"
 
-// fifo is a queue of messages in the NIC's own memory, in the layout in which they cross. What is
-// flushed may be fetched; what is not waits for more. Positions count bytes and never wrap; a
-// message may go over the end of the buffer to its beginning, by whole Slots.
+// fifo is a queue of messages in the NIC's memory, in their external layout. Flushed messages can
+// be fetched. Positions count bytes and never wrap; a message may wrap around the end of the
+// buffer, by whole Slots.
 type fifo struct {
-	buf                 []byte // a power of two
+	buf                 []byte // its length is a power of two
 	head, flushed, tail uint64
-	singles             int // bytes of messages without like
+	essentialBytes      int // bytes of essential messages
 }
 
 func newFifo(slots int) fifo { return fifo{buf: make([]byte, slots*Slot)} }
@@ -17,25 +17,25 @@ func (q *fifo) waiting() int { return int(q.tail - q.flushed) }
 func (q *fifo) used() int    { return int(q.tail - q.head) }
 func (q *fifo) room() int    { return len(q.buf) - q.used() }
 
-// at answers the Slot at a position.
+// at returns the Slot at a position.
 func (q *fifo) at(pos uint64) []byte {
 	i := pos & uint64(len(q.buf)-1)
 	return q.buf[i : i+Slot : i+Slot]
 }
 
-// push adds a message that there is room for.
+// push adds a message; the caller has checked that there is room.
 func (q *fifo) push(b []byte) {
 	i := q.tail & uint64(len(q.buf)-1)
 	if n := copy(q.buf[i:], b); n < len(b) {
 		copy(q.buf, b[n:])
 	}
 	q.tail += uint64(len(b))
-	if single(b) {
-		q.singles += len(b)
+	if isEssential(b) {
+		q.essentialBytes += len(b)
 	}
 }
 
-// next answers the length of the message at a position.
+// next returns the length of the message at a position.
 func (q *fifo) next(pos uint64) int {
 	h := q.at(pos)
 	n := Slot * (1 + bits.OnesCount8(h[5]&optionalSlots))
@@ -46,7 +46,8 @@ func (q *fifo) next(pos uint64) int {
 	return n
 }
 
-// flush lets all that waits be fetched, as of a time, and answers how much that was.
+// flush makes all messages available for fetching, sets their time of report, and returns their
+// number and size.
 func (q *fifo) flush(now uint64) (messages, bytes uint64) {
 	bytes = q.tail - q.flushed
 	for q.flushed != q.tail {
@@ -57,15 +58,15 @@ func (q *fifo) flush(now uint64) (messages, bytes uint64) {
 	return messages, bytes
 }
 
-// take takes out the oldest message, which has n bytes.
+// take removes the oldest message, which has n bytes.
 func (q *fifo) take(n int) {
-	if single(q.at(q.head)) {
-		q.singles -= n
+	if isEssential(q.at(q.head)) {
+		q.essentialBytes -= n
 	}
 	q.head += uint64(n)
 }
 
-// drop takes out the oldest message, flushed or not.
+// drop removes the oldest message, flushed or not.
 func (q *fifo) drop() {
 	q.take(q.next(q.head))
 	if q.flushed < q.head {
@@ -73,7 +74,7 @@ func (q *fifo) drop() {
 	}
 }
 
-// postpone puts the oldest message behind the newest.
+// postpone moves the oldest message behind the newest.
 func (q *fifo) postpone() {
 	n := uint64(q.next(q.head))
 	flushed := q.head != q.flushed
@@ -87,7 +88,7 @@ func (q *fifo) postpone() {
 	}
 }
 
-// copyHead copies the oldest message, which has n bytes, without taking it out.
+// copyHead copies the oldest message, which has n bytes, without removing it.
 func (q *fifo) copyHead(b []byte, n int) {
 	i := q.head & uint64(len(q.buf)-1)
 	if c := copy(b[:n], q.buf[i:]); c < n {

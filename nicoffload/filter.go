@@ -4,17 +4,18 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// decided takes a flow's newest decision through the filters of TAURUS section 3.5, the boundary
-// first, so that two that are out of bounds are one, and on its way to the NIC.
-func (a *Agent) decided(f *agentFlow) {
+// filterDecision passes a flow's newest decision through the filters of TAURUS section 3.5 and on
+// to the NIC. The boundary filter comes first, so that two decisions clamped to the same value
+// count as duplicates.
+func (a *Agent) filterDecision(f *agentFlow) {
 	d, changed := a.inline.Decision(f.name)
 	if !changed && !a.config.Unfiltered {
 		a.counters.Duplicates++
 		return
 	}
-	d.WakeAt = 0 // the agent's own
+	d.WakeAt = 0 // handled by the agent
 	if !a.config.Unfiltered {
-		a.bound(&d)
+		a.clamp(&d)
 		if f.known && d == f.written {
 			a.counters.Duplicates++
 			return
@@ -24,15 +25,16 @@ func (a *Agent) decided(f *agentFlow) {
 	if len(a.out) == cap(a.out) {
 		a.write()
 	}
-	if len(a.out) == cap(a.out) { // the device takes none: only the newest decision waits
-		a.owe(f)
+	if len(a.out) == cap(a.out) { // the device accepts none: only the newest decision is kept
+		a.retryLater(f)
 		return
 	}
 	a.out = append(a.out, Result{f.handle, d})
 }
 
-// bound clamps a decision to what a NIC can do. A rate of 0 is none, and stays so.
-func (a *Agent) bound(d *cc.Decision) {
+// clamp clamps a decision to the range that a NIC accepts. A rate of 0 means no pacing, and is
+// kept.
+func (a *Agent) clamp(d *cc.Decision) {
 	was := *d
 	d.Window = max(d.Window, 0)
 	if d.Rate != 0 {
@@ -43,13 +45,13 @@ func (a *Agent) bound(d *cc.Decision) {
 	}
 }
 
-// write gives the NIC what was decided.
+// write passes decisions to the NIC.
 func (a *Agent) write() {
-	for len(a.owed) > 0 && len(a.out) < cap(a.out) {
-		last := len(a.owed) - 1
-		f := &a.flows[a.owed[last]]
-		a.owed = a.owed[:last]
-		if f.owes = false; f.live {
+	for len(a.unwritten) > 0 && len(a.out) < cap(a.out) {
+		last := len(a.unwritten) - 1
+		f := &a.flows[a.unwritten[last]]
+		a.unwritten = a.unwritten[:last]
+		if f.waiting = false; f.live {
 			a.out = append(a.out, Result{f.handle, f.written})
 		}
 	}
@@ -64,10 +66,10 @@ func (a *Agent) write() {
 	a.out = a.out[:copy(a.out, a.out[n:])]
 }
 
-// owe notes that the newest decision of a flow is to be written as soon as there is room.
-func (a *Agent) owe(f *agentFlow) {
-	if !f.owes {
-		f.owes = true
-		a.owed = append(a.owed, f.handle.Index())
+// retryLater schedules a flow's newest decision to be written when there is room.
+func (a *Agent) retryLater(f *agentFlow) {
+	if !f.waiting {
+		f.waiting = true
+		a.unwritten = append(a.unwritten, f.handle.Index())
 	}
 }

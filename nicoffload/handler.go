@@ -7,16 +7,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// messages is the message handler (TAURUS section 3.5): it brings what was fetched into the order
-// in which it happened, and deals with there being too much of it.
-type messages struct {
-	batch    []byte
-	order    []entry
-	one      Message
-	pressure pressure
-	newest   units.Time // report heard
-	lag      units.Duration
-	began    bool
+// messageHandler is the message handler (TAURUS section 3.5). It restores the order in which the
+// fetched messages' signals arrived, and reduces the load when there are too many.
+type messageHandler struct {
+	batch       []byte
+	order       []entry
+	one         Message
+	pressure    backpressure
+	newest      units.Time // largest time of report seen
+	lag         units.Duration
+	newestKnown bool // newest is valid
 }
 
 // entry is one message of a batch.
@@ -26,14 +26,14 @@ type entry struct {
 	class Class
 }
 
-func (m *messages) init(batch int) {
+func (m *messageHandler) init(batch int) {
 	m.batch = make([]byte, batch)
 	m.order = make([]entry, 0, batch/Slot)
 	m.pressure.stretch = 1
 }
 
-// handle takes in a batch. Of one that comes from a ring that is full the oldest raw messages give
-// way.
+// handle processes a batch. If the ring that it comes from was full, the older half of the raw
+// messages is evicted.
 func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	m := &a.msg
 	m.order = m.order[:0]
@@ -44,10 +44,10 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 		length, err := messageLen(b)
 		if err != nil {
 			a.counters.Malformed++
-			break // where the next one begins nobody knows
+			break // the next message cannot be located
 		}
 		a.counters.Messages++
-		h, first := Handle(le.Uint32(b)), a.plausible(b, now)
+		h, first := Handle(le.Uint32(b)), a.firstTime(b, now)
 		switch Type(b[4]) {
 		case Started:
 			a.begin(h, first)
@@ -55,7 +55,7 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 			ended = true
 		default:
 			e := entry{first: first, at: int32(at), class: Class(b[5] & classMask)}
-			if e.class == Raw && !single(b) {
+			if e.class == Raw && !isEssential(b) {
 				raw++
 			}
 			m.order = append(m.order, e)
@@ -65,7 +65,7 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	if !slices.IsSortedFunc(m.order, byFirst) {
 		slices.SortStableFunc(m.order, byFirst)
 	}
-	m.late(now)
+	m.updateLag(now)
 	evict := 0
 	if full {
 		evict = raw / 2
@@ -73,7 +73,7 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 	for i := range m.order {
 		e := &m.order[i]
 		b := batch[e.at:]
-		if e.class == Raw && evict > 0 && !single(b) {
+		if e.class == Raw && evict > 0 && !isEssential(b) {
 			evict--
 			k, _ := Type(b[4]).Event()
 			a.counters.Evicted[k]++
@@ -82,15 +82,15 @@ func (a *Agent) handle(batch []byte, now units.Time, full bool) {
 		a.message(b, e.first)
 	}
 	if ended {
-		a.endings(batch)
+		a.removeEnded(batch)
 	}
 }
 
-// late notes how long ago happened what is heard now: the most that it was, and of late. An
-// algorithm hears an event at the time of its first signal, so timers that it sets then must wait
-// as long for what may come before them: else those of DCQCN, 55 µs behind each CNP, overtake the
-// next one, 50 µs behind it, once that takes 5 µs.
-func (m *messages) late(now units.Time) {
+// updateLag updates lag, the age of the events that are dispatched: it rises to the maximum at once
+// and decays slowly. An algorithm sees an event at the time of its first signal, so timers that it
+// sets must be delayed by the age of events that may precede them. Otherwise DCQCN's timers, 55 µs
+// after each CNP, would overtake the next CNP, 50 µs later, once CNPs are 5 µs late.
+func (m *messageHandler) updateLag(now units.Time) {
 	if len(m.order) == 0 {
 		return
 	}
@@ -108,23 +108,23 @@ func byFirst(a, b entry) int {
 	return 0
 }
 
-// oldest and ahead are how far from now the times of a message may be: a NIC's clock is the
-// agent's, read on another core.
+// maxEventAge and maxClockLead bound the difference between the times of a message and now. The
+// NIC's clock is the agent's, read on another core.
 const (
-	oldest = units.Second
-	ahead  = units.Millisecond
+	maxEventAge  = units.Second
+	maxClockLead = units.Millisecond
 )
 
-// plausible answers when the first signal of a message came. Times that cannot be are counted, and
-// taken for now.
-func (a *Agent) plausible(b []byte, now units.Time) units.Time {
+// firstTime returns when the first signal of a message came. An implausible time is counted, and
+// replaced by now.
+func (a *Agent) firstTime(b []byte, now units.Time) units.Time {
 	first, reported := units.Time(le.Uint64(b[16:])), units.Time(le.Uint64(b[24:]))
 	m := &a.msg
-	backwards := reported.Before(first) || m.began && reported.Before(m.newest)
-	if (!m.began || reported.After(m.newest)) && !reported.After(now.Add(ahead)) {
-		m.newest, m.began = reported, true
+	backwards := reported.Before(first) || m.newestKnown && reported.Before(m.newest)
+	if (!m.newestKnown || reported.After(m.newest)) && !reported.After(now.Add(maxClockLead)) {
+		m.newest, m.newestKnown = reported, true
 	}
-	if first.After(now.Add(ahead)) || now.Sub(first) > oldest {
+	if first.After(now.Add(maxClockLead)) || now.Sub(first) > maxEventAge {
 		first, backwards = now, true
 	}
 	if backwards {
@@ -133,7 +133,7 @@ func (a *Agent) plausible(b []byte, now units.Time) units.Time {
 	return first
 }
 
-// message makes an event of a message, and dispatches it.
+// message decodes a message into an event, and dispatches it.
 func (a *Agent) message(b []byte, first units.Time) {
 	m := &a.msg.one
 	f := a.find(Handle(le.Uint32(b)))
@@ -141,7 +141,7 @@ func (a *Agent) message(b []byte, first units.Time) {
 		a.counters.Unknown++
 		return
 	}
-	if _, err := m.Decode(b); err != nil { // it was looked at before
+	if _, err := m.Decode(b); err != nil { // messageLen has checked it before
 		a.counters.Malformed++
 		return
 	}
@@ -156,9 +156,9 @@ func (a *Agent) message(b []byte, first units.Time) {
 		switch late := first.Before(f.rtt); {
 		case !late:
 			f.rtt = first
-		case ev.Probe: // late as it is, a flow that was stopped waits for it
+		case ev.Probe: // dispatched although late, since a stopped flow waits for it
 			a.counters.Late++
-		default: // what it acknowledges still counts
+		default: // without its sample: what it acknowledges still counts
 			a.counters.Late++
 			if ev.Delay = 0; ev.Packets == 0 {
 				return
@@ -168,8 +168,9 @@ func (a *Agent) message(b []byte, first units.Time) {
 	a.dispatch(f, ev, first)
 }
 
-// endings forgets the flows of a batch that ended: last, for what happened to them before counts.
-func (a *Agent) endings(batch []byte) {
+// removeEnded removes the flows that ended within a batch, after the batch's other messages, which
+// may precede the end.
+func (a *Agent) removeEnded(batch []byte) {
 	for at := 0; at < len(batch); {
 		b := batch[at:]
 		length, err := messageLen(b)
@@ -185,55 +186,55 @@ func (a *Agent) endings(batch []byte) {
 	}
 }
 
-// pressure stretches the periods of the engines while messages come faster than they are handled
-// (TAURUS section 3.5; the thresholds are ours).
-type pressure struct {
+// backpressure lengthens the periods of the engines while messages come faster than they are
+// handled (TAURUS section 3.5; the thresholds are ours).
+type backpressure struct {
 	configured Aggregation
 	stretch    int
-	calm       int  // polls in a row that found little
-	owed       bool // the device has not been told
+	lowPolls   int  // consecutive polls that found a low backlog
+	pending    bool // the device has not accepted the current aggregation yet
 }
 
 const (
-	mostStretch = 64
-	calmPolls   = 8
-	// leastPeriod is what is stretched where the period is 0.
-	leastPeriod = units.Microsecond
+	maxStretch  = 64
+	minLowPolls = 8
+	// minStretchedPeriod replaces a configured period of 0 when periods are lengthened.
+	minStretchedPeriod = units.Microsecond
 )
 
-func (m *messages) backpressure(a *Agent, used, size int) {
+func (m *messageHandler) applyBackpressure(a *Agent, used, size int) {
 	p := &m.pressure
 	switch {
 	case 4*used >= 3*size:
-		p.calm = 0
-		if p.stretch < mostStretch {
+		p.lowPolls = 0
+		if p.stretch < maxStretch {
 			p.stretch *= 2
-			p.owed = true
+			p.pending = true
 			a.counters.Stretched++
 		}
 	case 4*used > size:
-		p.calm = 0
+		p.lowPolls = 0
 	case p.stretch > 1:
-		if p.calm++; p.calm >= calmPolls {
-			p.calm = 0
+		if p.lowPolls++; p.lowPolls >= minLowPolls {
+			p.lowPolls = 0
 			p.stretch /= 2
-			p.owed = true
+			p.pending = true
 		}
 	}
-	if p.owed {
-		p.owed = a.device.Aggregate(p.aggregation()) != nil
+	if p.pending {
+		p.pending = a.device.Aggregate(p.aggregation()) != nil
 	}
 }
 
-func (p *pressure) aggregation() Aggregation {
+func (p *backpressure) aggregation() Aggregation {
 	g := p.configured
 	g.Accumulable, g.Coalescent = p.stretched(g.Accumulable), p.stretched(g.Coalescent)
 	return g
 }
 
-func (p *pressure) stretched(period units.Duration) units.Duration {
+func (p *backpressure) stretched(period units.Duration) units.Duration {
 	if p.stretch > 1 {
-		period = max(period, leastPeriod)
+		period = max(period, minStretchedPeriod)
 	}
-	return min(period*units.Duration(p.stretch), longestPeriod)
+	return min(period*units.Duration(p.stretch), maxPeriod)
 }

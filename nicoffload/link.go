@@ -7,44 +7,44 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Link is the memory between a NIC and the agent's core: a ring of messages up, one of commands
-// down, and the NIC's counters. Its layout is in docs/nicoffload.md.
+// Link is the shared memory between a NIC and the agent's core: a ring of messages up, a ring of
+// commands down, and the NIC's counters. docs/nicoffload.md specifies its layout.
 type Link struct{ mem []byte }
 
-// How many Slots the rings of a Link have.
+// The numbers of Slots of the rings of a Link.
 const (
 	UpSlots   = 4096
 	DownSlots = 1024
 )
 
-// The layout of a Link: what is where.
+// The layout of a Link.
 const (
 	linkMagic   = 0x63696e67 // "gnic"
 	linkVersion = 1
 
-	linkTime     = 16 // of the NIC's clock, when it last polled
-	linkAsked    = 24 // how often the agent has asked for the counters
+	linkTime     = 16 // the NIC's clock at its last poll
+	linkRequests = 24 // number of requests for the counters
 	linkCounters = 64
 	linkUp       = linkCounters + countersBytes
 	linkDown     = linkUp + ringHeader + UpSlots*Slot
 
-	// LinkBytes is how much memory a Link takes.
+	// LinkBytes is the size of a Link.
 	LinkBytes = linkDown + ringHeader + DownSlots*Slot
 )
 
-// NewLink makes a Link in memory of this process.
+// NewLink returns a Link in memory of this process.
 func NewLink() *Link {
-	l, err := MakeLink(AlignedMemory(LinkBytes))
+	l, err := InitLink(AlignedMemory(LinkBytes))
 	if err != nil {
-		panic(err) // it is as large as it says
+		panic(err) // impossible: the memory has the required size and alignment
 	}
 	return l
 }
 
-// MakeLink makes a Link in memory, which begins at a multiple of 8 and is all zeros.
-func MakeLink(mem []byte) (*Link, error) {
+// InitLink initializes a Link in memory that is zeroed and begins at a multiple of 8.
+func InitLink(mem []byte) (*Link, error) {
 	if len(mem) < LinkBytes {
-		return nil, fmt.Errorf("nicoffload: a link in %d bytes, it takes %d", len(mem), LinkBytes)
+		return nil, fmt.Errorf("nicoffload: link in %d bytes, want %d", len(mem), LinkBytes)
 	}
 	le.PutUint32(mem, linkMagic)
 	le.PutUint32(mem[4:], linkVersion)
@@ -53,33 +53,34 @@ func MakeLink(mem []byte) (*Link, error) {
 	return &Link{mem}, nil
 }
 
-// OpenLink finds the Link that somebody else made in memory.
+// OpenLink returns the Link that another process has initialized in memory.
 func OpenLink(mem []byte) (*Link, error) {
 	if len(mem) < LinkBytes {
-		return nil, fmt.Errorf("nicoffload: a link in %d bytes, it takes %d", len(mem), LinkBytes)
+		return nil, fmt.Errorf("nicoffload: link in %d bytes, want %d", len(mem), LinkBytes)
 	}
 	if m, v, up, down := le.Uint32(mem), le.Uint32(mem[4:]), le.Uint32(mem[8:]),
 		le.Uint32(mem[12:]); m != linkMagic || v != linkVersion || up != UpSlots ||
 		down != DownSlots {
-		return nil, fmt.Errorf("nicoffload: no link of version %d with %d and %d slots, it says "+
-			"%#x, version %d, %d and %d", linkVersion, UpSlots, DownSlots, m, v, up, down)
+		return nil, fmt.Errorf("nicoffload: link with magic %#x, version %d, %d and %d slots, "+
+			"want %#x, version %d, %d and %d", m, v, up, down, linkMagic, linkVersion, UpSlots,
+			DownSlots)
 	}
 	return &Link{mem}, nil
 }
 
-// Host is the agent's end of a Link: a Device.
+// Host is the agent's end of a Link, a Device.
 type Host struct {
-	mem   []byte
-	up    *Consumer
-	down  *Producer
-	caps  Capabilities
-	batch [64 * Slot]byte
-	cmd   command
-	torn  uint64
+	mem       []byte
+	up        *Consumer
+	down      *Producer
+	caps      Capabilities
+	batch     [64 * Slot]byte
+	cmd       command
+	malformed uint64
 }
 
-// Host makes the agent's end, and lets the NIC tell which flows there are: an agent before may have
-// known them, this one does not.
+// Host returns the agent's end. It requests a report of all flows from the NIC, since a previous
+// agent may have known them, but this one does not.
 func (l *Link) Host() (*Host, error) {
 	up, err := NewConsumer(l.mem[linkUp:], UpSlots)
 	if err != nil {
@@ -91,7 +92,7 @@ func (l *Link) Host() (*Host, error) {
 	}
 	h := &Host{mem: l.mem, up: up, down: down, caps: Capabilities{
 		Name: "soft, behind a link", Flows: MaxFlows - 1, Extractions: maxExtractions,
-		Events: cc.EventSet(1)<<len(natural) - 1, Tick: units.Picosecond,
+		Events: cc.EventSet(1)<<len(defaultRoutes) - 1, Tick: units.Picosecond,
 	}}
 	h.cmd.op = opHello
 	return h, h.send("hello")
@@ -145,7 +146,7 @@ func (h *Host) Probe(f Handle) error {
 func (h *Host) Fetch(b []byte) int {
 	n, torn := h.up.PullMessages(b)
 	if torn {
-		h.torn++
+		h.malformed++
 	}
 	return n
 }
@@ -153,8 +154,8 @@ func (h *Host) Fetch(b []byte) int {
 // Backlog implements Device.
 func (h *Host) Backlog() (used, size int) { return h.up.Waiting(), UpSlots }
 
-// Write implements Device: as many as there is room for, in one go, for each go makes the NIC's
-// core fetch a cache line from this one's.
+// Write implements Device. It writes as many results as fit at once, since each write makes the
+// NIC's core fetch a cache line from this one.
 func (h *Host) Write(results []Result) (n int) {
 	for n < len(results) {
 		some := min(len(results)-n, h.down.roomFor(1), len(h.batch)/Slot)
@@ -171,21 +172,21 @@ func (h *Host) Write(results []Result) (n int) {
 	return n
 }
 
-// NICTime answers what the NIC's clock showed when it last polled: an agent in another process has
-// no other way to know.
+// NICTime returns the NIC's clock at its last poll, which an agent in another process uses as its
+// time.
 func (h *Host) NICTime() units.Time { return units.Time(word(h.mem[linkTime:]).Load()) }
 
-// Counters implements Device: the NIC's, as it showed them last, and what this end could not read.
-// It asks for newer ones, which the NIC's next Poll shows.
+// Counters implements Device. It returns the NIC's counters as last published, plus the malformed
+// records found at this end, and requests newer values, which the NIC's next Poll publishes.
 func (h *Host) Counters() (c Counters) {
-	word(h.mem[linkAsked:]).Add(1)
+	word(h.mem[linkRequests:]).Add(1)
 	c.read(h.mem[linkCounters:])
-	c.Malformed += h.torn + h.up.broken
+	c.Malformed += h.malformed + h.up.broken
 	return c
 }
 
-// Board is the NIC's end of a Link: the soft NIC behind it. It implements Datapath.
-type Board struct {
+// NICSide is the NIC's end of a Link, with the soft NIC behind it. It implements Datapath.
+type NICSide struct {
 	nic   *NIC
 	mem   []byte
 	up    *Producer
@@ -193,14 +194,14 @@ type Board struct {
 	burst []byte
 	cmd   command
 
-	agent    watch
-	answered uint64     // times that the counters were asked for
-	at       units.Time // when they were shown
-	shown    units.Time // the time was
+	agent            consumerWatch
+	answeredRequests uint64     // requests for the counters that were answered
+	countersAt       units.Time // when the counters were published
+	timeAt           units.Time // when the time was published
 }
 
-// Board makes the NIC's end.
-func (l *Link) Board(n *NIC) (*Board, error) {
+// NICSide returns the NIC's end.
+func (l *Link) NICSide(n *NIC) (*NICSide, error) {
 	up, err := NewProducer(l.mem[linkUp:], UpSlots)
 	if err != nil {
 		return nil, err
@@ -209,40 +210,40 @@ func (l *Link) Board(n *NIC) (*Board, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Board{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot),
-		agent: watch{end: up.end, heard: n.now}, at: n.now}, nil
+	return &NICSide{nic: n, mem: l.mem, up: up, down: down, burst: make([]byte, UpSlots*Slot),
+		agent: consumerWatch{ringEnd: up.ringEnd, movedAt: n.now}, countersAt: n.now}, nil
 }
 
 // Open implements Datapath.
-func (b *Board) Open(f Handle, first cc.Decision, now units.Time) { b.nic.Open(f, first, now) }
+func (b *NICSide) Open(f Handle, first cc.Decision, now units.Time) { b.nic.Open(f, first, now) }
 
 // Close implements Datapath.
-func (b *Board) Close(f Handle, now units.Time) { b.nic.Close(f, now) }
+func (b *NICSide) Close(f Handle, now units.Time) { b.nic.Close(f, now) }
 
 // Report implements Datapath.
-func (b *Board) Report(f Handle, ev *cc.Event, now units.Time) { b.nic.Report(f, ev, now) }
+func (b *NICSide) Report(f Handle, ev *cc.Event, now units.Time) { b.nic.Report(f, ev, now) }
 
 // Result implements Datapath.
-func (b *Board) Result(r *Result) bool { return b.nic.Result(r) }
+func (b *NICSide) Result(r *Result) bool { return b.nic.Result(r) }
 
-// showEvery is how old the time in the Link may be.
-const showEvery = 5 * units.Microsecond
+// maxTimeAge is the maximum age of the time in the Link.
+const maxTimeAge = 5 * units.Microsecond
 
-// publishEvery is how old the counters in the Link may be when nobody asks for them.
-const publishEvery = units.Millisecond
+// maxCountersAge is the maximum age of the counters in the Link without requests.
+const maxCountersAge = units.Millisecond
 
-// Poll implements Datapath: commands, then what time brings, then messages.
-func (b *Board) Poll(now units.Time) units.Time {
+// Poll implements Datapath: commands, then the NIC's work, then messages.
+func (b *NICSide) Poll(now units.Time) units.Time {
 	n := b.nic
 	n.now = now
-	if now.Sub(b.shown) >= showEvery {
+	if now.Sub(b.timeAt) >= maxTimeAge {
 		word(b.mem[linkTime:]).Store(uint64(now))
-		b.shown = now
+		b.timeAt = now
 	}
 	for b.down.Waiting() > 0 {
 		got := b.down.Pull(b.burst[:64*Slot])
 		for at := 0; at < got; at += Slot {
-			b.obey(b.burst[at : at+Slot])
+			b.execute(b.burst[at : at+Slot])
 		}
 	}
 	next := n.Poll(now)
@@ -253,18 +254,18 @@ func (b *Board) Poll(now units.Time) units.Time {
 			}
 		}
 	}
-	if asked := word(b.mem[linkAsked:]).Load(); asked != b.answered ||
-		now.Sub(b.at) >= publishEvery {
-		b.answered, b.at = asked, now
+	if asked := word(b.mem[linkRequests:]).Load(); asked != b.answeredRequests ||
+		now.Sub(b.countersAt) >= maxCountersAge {
+		b.answeredRequests, b.countersAt = asked, now
 		n.counters.publish(b.mem[linkCounters:])
 	}
 	return next
 }
 
-// obey does a command. One that says nothing sensible is counted.
-func (b *Board) obey(slot []byte) {
+// execute executes a command. An invalid one is counted.
+func (b *NICSide) execute(slot []byte) {
 	n, c := b.nic, &b.cmd
-	if op(slot[4]) == opResult { // most are
+	if op(slot[4]) == opResult { // the most frequent command
 		decodeResult(slot, &c.result)
 		n.write(Handle(le.Uint32(slot)), &c.result)
 		return
@@ -284,12 +285,12 @@ func (b *Board) obey(slot []byte) {
 	case opProbe:
 		err = n.Probe(c.flow)
 	case opHello:
-		n.announce()
+		n.announceFlows()
 	}
 	if err != nil {
 		n.counters.Refused++
 	}
 }
 
-// Silence implements Datapath: the agent's end of the ring has not moved.
-func (b *Board) Silence(now units.Time) units.Duration { return b.agent.silence(now) }
+// Silence implements Datapath: for how long the agent's end of the ring has not moved.
+func (b *NICSide) Silence(now units.Time) units.Duration { return b.agent.silence(now) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What an engine writes of a cell is what Message.Encode writes of its event.
+// An engine encodes a cell as Message.Encode encodes its event.
 func TestCellsAreMessages(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ev := drawEvent(t)
@@ -19,7 +19,7 @@ func TestCellsAreMessages(t *testing.T) {
 		ev.INT, ev.SRC, ev.Host, ev.Probe = nil, cc.SRC{}, cc.HostSample{}, false
 		if ev.Kind == cc.OOO {
 			ev.Delay = 0
-			if ev.Bytes != 0 { // a gap acknowledges nothing
+			if ev.Bytes != 0 { // an OOO acknowledges nothing
 				ev.Bytes = 0
 			}
 		}
@@ -37,9 +37,9 @@ func TestCellsAreMessages(t *testing.T) {
 	})
 }
 
-func newLink(t testing.TB) (*Link, *Board, *Host) {
+func newLink(t testing.TB) (*Link, *NICSide, *Host) {
 	l := NewLink()
-	b, err := l.Board(newNIC(t, Config{}))
+	b, err := l.NICSide(newNIC(t, Config{}))
 	require.NoError(t, err)
 	h, err := l.Host()
 	require.NoError(t, err)
@@ -47,9 +47,9 @@ func newLink(t testing.TB) (*Link, *Board, *Host) {
 	return l, b, h
 }
 
-// A producer that publishes more than there is, or half a message: it is counted, skipped, and what
-// comes after is heard.
-func TestTornRing(t *testing.T) {
+// A producer's implausible position, or an incomplete message, is counted and skipped, and later
+// messages arrive.
+func TestInvalidProducer(t *testing.T) {
 	l, b, h := newLink(t)
 	buf := make([]byte, 1<<18)
 	say := func(now int) {
@@ -60,20 +60,20 @@ func TestTornRing(t *testing.T) {
 	say(1)
 	require.NotZero(t, h.Fetch(buf))
 	for _, tear := range []func(){
-		func() { b.up.tail.Store(b.up.mine + UpSlots + 1) }, // more than the ring has
-		func() { b.up.tail.Store(b.up.mine - 1) },           // it went back
-		func() { // a message whose end is not there
+		func() { b.up.tail.Store(b.up.own + UpSlots + 1) }, // beyond the ring
+		func() { b.up.tail.Store(b.up.own - 1) },           // backwards
+		func() { // a message without its end
 			m := Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: make([]byte, 200),
 				Event: cc.Event{Kind: cc.CST}}
 			n := m.Encode(buf, false)
 			b.up.Push(buf[:n-Slot])
 		},
-		func() { clear(buf[:Slot]); b.up.Push(buf[:Slot]) }, // nothing
+		func() { clear(buf[:Slot]); b.up.Push(buf[:Slot]) }, // zeros
 	} {
 		before := h.Counters().Malformed
 		tear()
 		assert.Zero(t, h.Fetch(buf))
-		b.up.mine = b.up.tail.Load() // the producer lives with it
+		b.up.own = b.up.tail.Load() // the producer continues from there
 		assert.Equal(t, before+1, h.Counters().Malformed)
 		say(2)
 		assert.Equal(t, 2*Slot, h.Fetch(buf))
@@ -86,7 +86,7 @@ func TestTornRing(t *testing.T) {
 }
 
 func TestLinksDoNotAllocate(t *testing.T) {
-	c, agent, err := NewSplit(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{},
+	c, agent, err := NewLinked(Config{Flows: 4, Aggregation: DefaultAggregation}, AgentConfig{},
 		ControllerConfig{}, 0)
 	require.NoError(t, err)
 	f := c.Add(algorithm(t, "swift"), 0)
@@ -109,28 +109,28 @@ func TestLinksDoNotAllocate(t *testing.T) {
 	assert.NotZero(t, c.Counters().Results)
 }
 
-// A consumer that is nowhere: nothing is written over what it may read.
-func TestLostConsumer(t *testing.T) {
+// With an implausible position of the consumer, nothing is overwritten that it may read.
+func TestInvalidConsumer(t *testing.T) {
 	mem := AlignedMemory(RingBytes(16))
 	p, err := NewProducer(mem, 16)
 	require.NoError(t, err)
-	p.head.Store(5) // before anything was written
+	p.head.Store(5) // before anything is written
 	assert.Zero(t, p.Room())
 	assert.False(t, p.Push(make([]byte, Slot)))
 	p.head.Store(0)
 	assert.True(t, p.Push(make([]byte, 16*Slot)))
-	assert.False(t, p.Push(make([]byte, Slot)), "it is full")
+	assert.False(t, p.Push(make([]byte, Slot)), "the ring counts as full")
 	for _, slots := range []int{0, 8, 17} {
 		_, err := NewConsumer(mem, slots)
 		assert.ErrorContains(t, err, "power of two")
 	}
 	_, err = NewConsumer(mem, 32)
-	assert.ErrorContains(t, err, "it takes")
+	assert.ErrorContains(t, err, "at a multiple of 8")
 	_, err = NewConsumer(mem[1:], 16)
 	assert.Error(t, err)
 }
 
-// FuzzLink: whatever is in the memory of a link, both ends go on within it.
+// FuzzLink checks that both ends survive any content of a Link.
 func FuzzLink(f *testing.F) {
 	m := Message{Flow: 1, Type: Started}
 	b := make([]byte, MaxMessage)
@@ -140,30 +140,30 @@ func FuzzLink(f *testing.F) {
 	f.Add(b[:n+Slot], uint64(2), uint64(0), uint64(1), uint64(0))
 	f.Add([]byte{}, ^uint64(0), uint64(3), uint64(1<<40), uint64(0))
 	f.Fuzz(func(t *testing.T, data []byte, tail, head, downTail, downHead uint64) {
-		l, board, host := newLink(t)
-		board.Open(1, cc.Decision{}, 0)
+		l, side, host := newLink(t)
+		side.Open(1, cc.Decision{}, 0)
 		copy(l.mem[linkUp+ringHeader:linkDown], data)
 		copy(l.mem[linkDown+ringHeader:], data)
 		word(l.mem[linkUp+ringTail:]).Store(tail)
 		word(l.mem[linkUp+ringHead:]).Store(head)
 		word(l.mem[linkDown+ringTail:]).Store(downTail)
 		word(l.mem[linkDown+ringHead:]).Store(downHead)
-		agent, err := NewAgent(AgentConfig{Device: host, Adopt: NewRoster().Adopt}, 0)
+		agent, err := NewAgent(AgentConfig{Device: host, Adopt: NewHandoff().Adopt}, 0)
 		if err != nil {
 			require.ErrorIs(t, err, ErrBusy)
 			return
 		}
 		for i := range 3 {
-			board.Report(1, &cc.Event{Kind: cc.RTT, Delay: units.Duration(i)}, at(i))
-			board.Poll(at(i))
+			side.Report(1, &cc.Event{Kind: cc.RTT, Delay: units.Duration(i)}, at(i))
+			side.Poll(at(i))
 			agent.Poll(at(i))
-			board.Result(new(Result))
-			board.Silence(at(i))
+			side.Result(new(Result))
+			side.Silence(at(i))
 		}
 	})
 }
 
-// FuzzSignals: the same of the rings between a pipeline and a NIC in another process.
+// FuzzSignals checks the same for the rings between a pipeline and a NIC in another process.
 func FuzzSignals(f *testing.F) {
 	m := Message{Flow: 1, Type: Started}
 	b := make([]byte, 2*MaxMessage)
@@ -175,16 +175,16 @@ func FuzzSignals(f *testing.F) {
 	n += m.Encode(b[n:n+MaxMessage], true)
 	f.Add(b[:n], uint64(3), uint64(1))
 	f.Fuzz(func(t *testing.T, data []byte, tail, results uint64) {
-		a, err := MakeApart(AlignedMemory(ApartBytes), true)
+		a, err := InitProcessLink(AlignedMemory(ProcessLinkBytes), true)
 		require.NoError(t, err)
 		served, err := a.Serve(newNIC(t, Config{}))
 		require.NoError(t, err)
 		remote, err := a.Remote(0)
 		require.NoError(t, err)
-		copy(a.mem[apartSignals+ringHeader:apartResults], data)
-		copy(a.mem[apartResults+ringHeader:], data)
-		word(a.mem[apartSignals+ringTail:]).Store(tail)
-		word(a.mem[apartResults+ringTail:]).Store(results)
+		copy(a.mem[processSignals+ringHeader:processResults], data)
+		copy(a.mem[processResults+ringHeader:], data)
+		word(a.mem[processSignals+ringTail:]).Store(tail)
+		word(a.mem[processResults+ringTail:]).Store(results)
 		remote.Open(3, cc.Decision{}, 0)
 		for i := range 3 {
 			served.Poll(at(i))

@@ -11,13 +11,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Slot is the grain of everything that crosses the boundary: a message is whole Slots, and rings
-// count in them. Two of them are a cache line.
+// Slot is the granularity of all data that crosses the boundary: a message occupies whole Slots,
+// and rings count in Slots. Two of them fill a cache line.
 const Slot = 32
 
 var le = binary.LittleEndian
 
-// MaxSegment is how long the segment of a message can be, and MaxMessage a message.
+// MaxSegment is the maximum length of a message's segment, and MaxMessage that of a message.
 const (
 	MaxSegment = 8*Slot - segmentHeader
 	MaxMessage = 5*Slot + segmentHeader + MaxSegment
@@ -25,28 +25,28 @@ const (
 	segmentHeader = 8
 )
 
-// Class says how the report engine treated a signal (TAURUS section 3.4).
+// Class is how the report engine treated a signal (TAURUS section 3.4).
 type Class uint8
 
 // The classes.
 const (
-	Raw         Class = iota // reported as it came
-	Accumulable              // summed up over a period
-	Coalescent               // repetitions of a period collapsed into the first
+	Raw         Class = iota // reported one by one
+	Accumulable              // summed over a period
+	Coalescent               // repetitions in a period merged into the first
 )
 
-// Type says what a message is: a signal that is an event, or the life of a flow. The numbers are of
-// docs/nicoffload.md, whatever cc's are.
+// Type is the type of a message: an event, or the beginning or end of a flow. The numbers are those
+// of docs/nicoffload.md, independent of cc's.
 type Type uint8
 
 // The types that are not events.
 const (
 	noType  Type = 0
-	Started Type = 32 // the flow began: the agent is to configure it
-	Stopped Type = 33 // the flow ended: the agent is to forget it
+	Started Type = 32 // the flow began, and the agent is to configure it
+	Stopped Type = 33 // the flow ended, and the agent is to forget it
 )
 
-// The types of events are one more than TAURUS's order of them (its Table 3), then ours.
+// typeOf numbers the events in the order of TAURUS's Table 3, beginning with 1, then our own.
 var typeOf = [...]Type{cc.ACK: 1, cc.ECN: 2, cc.OOO: 3, cc.RTO: 4, cc.RTT: 5, cc.TX: 6, cc.CST: 7,
 	cc.HOST: 8, cc.CNP: 9, cc.TIMER: 10, cc.POST: 11}
 
@@ -57,7 +57,7 @@ var kindOf = func() (kinds [16]cc.Kind) {
 	return kinds
 }()
 
-// Event says whether the type is one of an event, and of which.
+// Event returns the kind of the event that the type stands for, and false if it stands for none.
 func (t Type) Event() (cc.Kind, bool) {
 	if t == noType || int(t) > len(typeOf) {
 		return 0, false
@@ -65,27 +65,26 @@ func (t Type) Event() (cc.Kind, bool) {
 	return kindOf[t], true
 }
 
-// Message is one message, decoded.
+// Message is a decoded message.
 type Message struct {
 	Flow     Handle
 	Type     Type
 	Class    Class
-	Count    uint16     // signals in it
-	First    units.Time // the first of them reached the NIC
-	Reported units.Time // the message was flushed: for delays only, not for order
-	// Event is what an algorithm hears, but for its Flow, Kind included when Type is that of an
+	Count    uint16     // number of signals
+	First    units.Time // when the first of them reached the NIC
+	Reported units.Time // when the message was flushed; for delays only, not for order
+	// Event is the event for the algorithm, without its Flow. Its Kind is set if Type stands for an
 	// event.
 	Event cc.Event
-	// Segment is what was cut from a packet, and SegmentID says by which Extraction; 0 is no
-	// segment. INT and SRC, which the NIC knows, are not here but in Event. It is borrowed from
-	// what was decoded.
+	// Segment was cut from a packet by the Extraction SegmentID; 0 means no segment. INT and SRC,
+	// which the NIC decodes, are in Event instead. The slice refers to the decoded buffer.
 	SegmentID uint16
 	Segment   []byte
 
 	hops [cc.MaxHops]cc.Hop // of Event.INT
 }
 
-// What a message has beyond its header: bits of byte 5.
+// The bits of byte 5: the class, and the parts that follow the header.
 const (
 	classMask  = 0x03
 	hasState   = 0x04
@@ -98,12 +97,12 @@ const (
 	optionalSlots = hasState | hasSample | hasSRC | hasGaps // each is a Slot
 )
 
-// ErrMalformed is what a Decode answers that cannot read a message.
+// ErrMalformed is returned by Decode for a message that it cannot read.
 var ErrMalformed = errors.New("malformed message")
 
-// Encode writes the message to b, which has MaxMessage bytes, and answers its length. A brief one
-// is a header, and a segment if there is one: TAURUS's record, of which an algorithm hears counts
-// and one value. What a field has no room for saturates; a Segment that is too long is cut.
+// Encode writes the message to b, which has MaxMessage bytes, and returns its length. A brief
+// message consists of a header and a segment if there is one: TAURUS's record, with counts and one
+// value. Values that exceed their field are saturated; a Segment that is too long is truncated.
 func (m *Message) Encode(b []byte, brief bool) int {
 	n := encodeEvent(b, m.Type, m.Class, &m.Event, m.SegmentID, m.Segment, brief)
 	m.encodeHeader(b)
@@ -117,8 +116,8 @@ func (m *Message) encodeHeader(b []byte) {
 	le.PutUint64(b[24:], uint64(m.Reported))
 }
 
-// encodeEvent writes all of a message that is of its event: of the header the type, the flags and
-// the value.
+// encodeEvent writes all parts of a message that depend on its event, which in the header are the
+// type, the flags and the value.
 func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment []byte,
 	brief bool) int {
 	b = b[:MaxMessage]
@@ -157,8 +156,8 @@ func encodeEvent(b []byte, t Type, class Class, ev *cc.Event, id uint16, segment
 	return n
 }
 
-// Decode reads the message at the beginning of b and answers its length, or ErrMalformed. The
-// message borrows from b.
+// Decode reads the message at the beginning of b and returns its length, or ErrMalformed. The
+// message refers to b.
 func (m *Message) Decode(b []byte) (int, error) {
 	n, err := messageLen(b)
 	if err != nil {
@@ -200,17 +199,18 @@ func (m *Message) Decode(b []byte) (int, error) {
 	return n, nil
 }
 
-// single says whether a raw message, of which b begins with the header, has no like: what became of
-// a probe, a timeout, that a flow begins to send. A flow that was stopped hears of nothing else, so
-// they do not give way.
-func single(b []byte) bool {
+// isEssential reports whether a raw message, of which b contains at least the header, is essential:
+// the response to or loss of a probe, a timeout, or the beginning of a transmission. A stopped flow
+// gets no other messages, so essential ones are evicted last.
+func isEssential(b []byte) bool {
 	return b[5]&isProbe != 0 || Type(b[4]) == typeOf[cc.RTO] || Type(b[4]) == typeOf[cc.POST]
 }
 
-// messageLen answers how long the message at the beginning of b is, all of which is in b.
+// messageLen returns the length of the message at the beginning of b, after checking that b
+// contains all of it.
 func messageLen(b []byte) (int, error) {
 	if len(b) < Slot {
-		return 0, fmt.Errorf("nicoffload: %w: %d bytes, a header has %d", ErrMalformed, len(b),
+		return 0, fmt.Errorf("nicoffload: %w: %d bytes, want a header of %d", ErrMalformed, len(b),
 			Slot)
 	}
 	flags := b[5]
@@ -221,7 +221,7 @@ func messageLen(b []byte) (int, error) {
 	n := Slot * (1 + bits.OnesCount8(flags&optionalSlots))
 	if flags&hasSegment != 0 {
 		if len(b) < n+segmentHeader {
-			return 0, fmt.Errorf("nicoffload: %w: %d bytes, the segment is at %d", ErrMalformed,
+			return 0, fmt.Errorf("nicoffload: %w: %d bytes, want a segment at %d", ErrMalformed,
 				len(b), n)
 		}
 		id, length := le.Uint16(b[n:]), int(le.Uint16(b[n+2:]))
@@ -232,12 +232,12 @@ func messageLen(b []byte) (int, error) {
 		n += wholeSlots(segmentHeader + length)
 	}
 	if len(b) < n {
-		return 0, fmt.Errorf("nicoffload: %w: %d bytes of %d", ErrMalformed, len(b), n)
+		return 0, fmt.Errorf("nicoffload: %w: %d bytes, want %d", ErrMalformed, len(b), n)
 	}
 	return n, nil
 }
 
-// value is the one number of the header: what TAURUS's record has.
+// value returns the header's value, which TAURUS's record has, too.
 func value(t Type, ev *cc.Event, segment []byte) uint64 {
 	switch t {
 	case typeOf[cc.ACK], typeOf[cc.ECN], typeOf[cc.TX]:
@@ -274,7 +274,7 @@ func (m *Message) setValue(v uint64) {
 
 const psnMask = 1<<24 - 1
 
-// The state: what the flow had in flight when the (last) signal came.
+// encodeState writes the state of the flow at the time of the last signal.
 func encodeState(b []byte, ev *cc.Event) {
 	le.PutUint32(b, ev.PSN&psnMask|uint32(min(max(ev.Hops, 0), math.MaxUint8))<<24)
 	le.PutUint32(b[4:], ev.SndNxt&psnMask|uint32(ev.Bolt)<<24)
@@ -292,7 +292,7 @@ func decodeState(b []byte, ev *cc.Event) {
 	ev.InFlight, ev.Left = units.Bytes(le.Uint64(b[16:])), units.Bytes(le.Uint64(b[24:]))
 }
 
-// sampled says whether an event has what a header and a state have no room for.
+// sampled reports whether an event has fields that fit neither into a header nor into a state.
 func sampled(ev *cc.Event) bool {
 	switch {
 	case ev.Endpoint != 0 || ev.OneWay != 0 || ev.Increases != 0 || ev.Host.Sampler != 0:
@@ -303,7 +303,8 @@ func sampled(ev *cc.Event) bool {
 	return ev.Bytes != 0
 }
 
-// The sample: in a message whose header's value is no number of bytes, the bytes; else the delay.
+// encodeSample writes the sample. It begins with the delay if the header's value is a number of
+// bytes, else with the bytes.
 func encodeSample(b []byte, ev *cc.Event) {
 	if other := uint64(ev.Bytes); ev.Kind == cc.ACK || ev.Kind == cc.ECN || ev.Kind == cc.TX {
 		le.PutUint64(b, uint64(ev.Delay))
@@ -327,8 +328,8 @@ func decodeSample(b []byte, ev *cc.Event) {
 	ev.Increases, ev.Host.Sampler = int(int32(le.Uint32(b[24:]))), le.Uint16(b[28:])
 }
 
-// gaps are what of a delay may have passed in hosts without time stamps, and how much they did not
-// poll: here and at the peer.
+// gaps are the parts of a delay that may have passed in hosts without time stamps, and for how long
+// these did not poll: locally and at the peer.
 type gaps struct{ local, remote, localAway, remoteAway units.Duration }
 
 func gapsOf(ev *cc.Event) gaps {

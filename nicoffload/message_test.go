@@ -112,7 +112,7 @@ func drawEvent(t *rapid.T) cc.Event {
 			units.Duration(i64.Draw(t, "their away"))
 	}
 	if !cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.TX).Has(ev.Kind) {
-		ev.Delay = 0 // of which it does not speak
+		ev.Delay = 0 // not encoded
 	}
 	if ev.Kind == cc.HOST {
 		ev.Host = cc.HostSample{Sampler: rapid.Uint16().Draw(t, "sampler"),
@@ -121,7 +121,7 @@ func drawEvent(t *rapid.T) cc.Event {
 	return ev
 }
 
-// Whatever an event can say crosses.
+// Every field of an event survives encoding and decoding.
 func TestEventsCrossWhole(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ev := drawEvent(t)
@@ -146,28 +146,28 @@ func TestDecodeRefuses(t *testing.T) {
 	m := Message{Type: 7, SegmentID: 20, Segment: make([]byte, 40), Event: cc.Event{Kind: cc.CST}}
 	n := m.Encode(good, false)
 	for name, spoil := range map[string]func(b []byte) []byte{
-		"nothing":           func([]byte) []byte { return nil },
+		"no bytes":          func([]byte) []byte { return nil },
 		"half a header":     func(b []byte) []byte { return b[:16] },
 		"no type":           func(b []byte) []byte { b[4] = 0; return b },
 		"an unknown type":   func(b []byte) []byte { b[4] = 12; return b },
 		"gaps of a segment": func(b []byte) []byte { b[5] |= hasGaps; return b },
-		"a life with gaps": func(b []byte) []byte {
+		"lifecycle with gaps": func(b []byte) []byte {
 			b[4], b[5] = uint8(Started), hasGaps
 			return b
 		},
 		"an unknown class":    func(b []byte) []byte { b[5] |= 3; return b },
-		"a cut segment":       func(b []byte) []byte { return b[:n-Slot] },
-		"no segment's header": func(b []byte) []byte { return b[:2*Slot] },
+		"a truncated segment": func(b []byte) []byte { return b[:n-Slot] },
+		"no segment header":   func(b []byte) []byte { return b[:2*Slot] },
 		"too long a segment": func(b []byte) []byte {
 			le.PutUint16(b[2*Slot+2:], MaxSegment+1)
 			return b
 		},
-		"a segment of nobody": func(b []byte) []byte { le.PutUint16(b[2*Slot:], 0); return b },
-		"telemetry by halves": func(b []byte) []byte {
+		"a segment without an ID": func(b []byte) []byte { le.PutUint16(b[2*Slot:], 0); return b },
+		"half a hop": func(b []byte) []byte {
 			le.PutUint16(b[2*Slot:], SegmentINT)
 			return b
 		},
-		"a life with a state": func(b []byte) []byte { b[4] = uint8(Started); return b },
+		"lifecycle with a state": func(b []byte) []byte { b[4] = uint8(Started); return b },
 	} {
 		b := spoil(append([]byte(nil), good[:n]...))
 		var m Message
@@ -176,8 +176,8 @@ func TestDecodeRefuses(t *testing.T) {
 	}
 }
 
-// FuzzMessage: whatever a NIC writes, a Decode stays within it, and what it reads encodes to what
-// it reads again.
+// FuzzMessage checks that Decode stays within the buffer, and that decoded messages survive
+// encoding and decoding.
 func FuzzMessage(f *testing.F) {
 	b := make([]byte, MaxMessage)
 	for _, ev := range []cc.Event{

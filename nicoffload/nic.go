@@ -9,62 +9,62 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config is what a NIC is made with.
+// Config configures a NIC.
 type Config struct {
-	Flows       int         // that there is room for at once; more make it grow
-	Queue       int         // Slots of each of its two message queues; 0 is DefaultQueue
-	Aggregation Aggregation // until somebody asks for another one
+	Flows       int         // initial capacity; more flows make it grow
+	Queue       int         // Slots of each of the two message queues; 0 means DefaultQueue
+	Aggregation Aggregation // initial
 	LineRate    units.BitRate
 }
 
-// DefaultQueue is how many Slots a queue of messages has.
+// DefaultQueue is the default number of Slots of a message queue.
 const DefaultQueue = 4096
 
-// NIC is TAURUS's hardware part in software: it collects signals, merges them by their class, makes
-// messages, and keeps the last result of each flow. It is both sides of the boundary: the polling
-// core calls the methods of Datapath, the agent those of Device. They may do so on one core only;
-// Link puts a core or a process between.
+// NIC is TAURUS's hardware part in software: it collects signals, merges them by class, makes
+// messages, and keeps the last result of each flow. It implements both sides of the boundary: the
+// polling core calls the methods of Datapath, the agent those of Device. Both must run on the same
+// core; a Link separates them.
 type NIC struct {
 	config   Config
-	flows    []context
-	timed    []timedContext // what time drives, apart from what data drives (section 3.3)
+	flows    []flowContext
+	timed    []timedContext // time-driven state, separate from data-driven state (section 3.3)
 	timers   *pace.Wheel
-	timing   int       // flows with a timer of the NIC's
-	engines  [2]engine // of Accumulable and Coalescent
+	timing   int       // number of flows with a retransmission timer of the NIC
+	engines  [2]engine // Accumulable and Coalescent
 	agg      Aggregation
 	segments []Extraction
 
-	untold      lives
+	lifecycle   lifecycleQueue
 	merged, raw fifo
-	oldest      units.Time // when the oldest message that waits to be flushed came
+	oldest      units.Time // when the oldest unflushed message was queued
 	scratch     Message
 	frame       [MaxMessage]byte
 	event       cc.Event
 
-	touched  bool       // something happened since the last Poll
-	next     units.Time // what it answered
-	changed  []uint32   // flows whose result is new
-	now      units.Time
-	fetches  uint64
-	seen     uint64 // fetches, when Silence last looked
-	heard    units.Time
-	counters Counters
+	dirty       bool       // something changed since the last Poll
+	next        units.Time // return value of the last Poll
+	changed     []uint32   // flows with a new result
+	now         units.Time
+	fetches     uint64
+	seenFetches uint64     // fetches at the last call of Silence
+	fetchedAt   units.Time // when the agent last fetched, or had nothing to fetch
+	counters    Counters
 }
 
-// context is what the NIC knows of a flow: what signals touch first, then its result.
-type context struct {
+// flowContext is the NIC's state of a flow: fields that signals use first, then the result.
+type flowContext struct {
 	handle  Handle
 	open    bool
 	brief   bool
 	changed bool
-	ways    [16]way // of each kind
+	routes  [16]route // by kind
 	refs    [slots]ref
 	result  cc.Decision
-	probeAt units.Time // a probe on command, which the pipeline has not heard of; 0 is none
+	probeAt units.Time // a requested probe not yet passed to the pipeline; 0: none
 	arrival arrival
 }
 
-// NewNIC makes one at a time.
+// NewNIC returns a NIC whose time begins at now.
 func NewNIC(c Config, now units.Time) (*NIC, error) {
 	if err := c.Aggregation.Validate(); err != nil {
 		return nil, err
@@ -73,20 +73,20 @@ func NewNIC(c Config, now units.Time) (*NIC, error) {
 		c.Queue = DefaultQueue
 	}
 	if c.Queue < 2*MaxMessage/Slot || bits.OnesCount(uint(c.Queue)) != 1 || c.Queue > 1<<24 {
-		return nil, fmt.Errorf(
-			"nicoffload: a queue of %d slots: it is a power of two from %d to %d", c.Queue, 32,
-			1<<24)
+		return nil, fmt.Errorf("nicoffload: queue of %d slots, want a power of two in [%d, %d]",
+			c.Queue, 32, 1<<24)
 	}
 	if c.Flows < 0 || c.Flows >= MaxFlows {
-		return nil, fmt.Errorf("nicoffload: %d flows, less than %d are possible", c.Flows, MaxFlows)
+		return nil, fmt.Errorf("nicoffload: number of flows %d out of range [0, %d)", c.Flows,
+			MaxFlows)
 	}
 	n := &NIC{config: c, timers: pace.New(now), merged: newFifo(c.Queue), raw: newFifo(c.Queue),
-		now: now, heard: now, touched: true, agg: c.Aggregation}
+		now: now, fetchedAt: now, dirty: true, agg: c.Aggregation}
 	n.engines[0] = engine{class: Accumulable, epoch: 1}
 	n.engines[1] = engine{class: Coalescent, epoch: 1}
 	n.engines[0].configure(c.Aggregation.Accumulable, now)
 	n.engines[1].configure(c.Aggregation.Coalescent, now)
-	n.flows = make([]context, 0, c.Flows)
+	n.flows = make([]flowContext, 0, c.Flows)
 	n.timed = make([]timedContext, 0, c.Flows)
 	n.changed = make([]uint32, 0, c.Flows)
 	n.growEngines()
@@ -101,38 +101,38 @@ func (n *NIC) growEngines() {
 
 // Open implements Datapath.
 func (n *NIC) Open(h Handle, first cc.Decision, now units.Time) {
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	i := int(h.Index())
 	if i >= MaxFlows-1 {
 		n.counters.Unknown++
 		return
 	}
 	for i >= len(n.flows) {
-		n.flows = append(n.flows, context{})
+		n.flows = append(n.flows, flowContext{})
 		n.timed = append(n.timed, timedContext{})
 	}
 	n.growEngines()
-	n.flows[i] = context{handle: h, open: true, changed: n.flows[i].changed, result: first}
+	n.flows[i] = flowContext{handle: h, open: true, changed: n.flows[i].changed, result: first}
 	n.bindTimed(h, Binding{})
 	n.timed[i] = timedContext{}
 	n.bind(&n.flows[i], Binding{})
-	n.untold.add(life{h, Started, now})
-	n.tellLives(now)
+	n.lifecycle.add(lifecycleEvent{h, Started, now})
+	n.reportLifecycle(now)
 }
 
 // Close implements Datapath.
 func (n *NIC) Close(h Handle, now units.Time) {
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	if f := n.find(h); f != nil {
-		*f = context{handle: h, changed: f.changed}
+		*f = flowContext{handle: h, changed: f.changed}
 		n.bindTimed(h, Binding{})
-		n.untold.add(life{h, Stopped, now})
-		n.tellLives(now)
+		n.lifecycle.add(lifecycleEvent{h, Stopped, now})
+		n.reportLifecycle(now)
 	}
 }
 
-// find answers the context of a flow that is open, and counts one that is not.
-func (n *NIC) find(h Handle) *context {
+// find returns the context of an open flow. It counts a lookup that fails, and returns nil.
+func (n *NIC) find(h Handle) *flowContext {
 	if i := int(h.Index()); i < len(n.flows) {
 		if f := &n.flows[i]; f.handle == h && f.open {
 			return f
@@ -144,42 +144,43 @@ func (n *NIC) find(h Handle) *context {
 	return nil
 }
 
-// way is what becomes of a flow's signals of one kind.
-type way struct {
+// route is how signals of one kind of a flow are treated.
+type route struct {
 	class Class
-	slot  uint8 // of the cell they are merged in; noSlot is reported as it comes
-	wants bool
+	slot  uint8 // of the cell they are merged in; noSlot: reported one by one
+	bound bool
 }
 
-func (n *NIC) bind(f *context, b Binding) {
+func (n *NIC) bind(f *flowContext, b Binding) {
 	f.brief = b.Brief
-	for i := range natural {
-		k, w := cc.Kind(i), natural[i]
-		w.wants = b.Events == 0 || b.Events.Has(k)
+	for i := range defaultRoutes {
+		k, w := cc.Kind(i), defaultRoutes[i]
+		w.bound = b.Events == 0 || b.Events.Has(k)
 		if b.Merged.Has(k) {
 			w.class = Accumulable
 		}
 		if w.class == Raw || b.Raw.Has(k) {
 			w.class, w.slot = Raw, noSlot
 		}
-		f.ways[k] = w
+		f.routes[k] = w
 	}
 }
 
-// Report implements Datapath: one signal into its engine.
+// Report implements Datapath: it passes one signal to its engine.
 func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 	n.counters.Signals++
-	n.now, n.touched = now, true
+	n.now, n.dirty = now, true
 	f := n.find(h)
 	if f == nil {
 		return
 	}
-	w := f.ways[ev.Kind&15]
-	if !w.wants || ev.Kind > 15 {
+	w := f.routes[ev.Kind&15]
+	if !w.bound || ev.Kind > 15 {
 		n.counters.Unbound++
 		return
 	}
-	if w.slot == noSlot || ev.Probe || len(ev.INT) > 0 || ev.SRC.Rate != 0 { // a sum cannot say it
+	// A merged cell has no room for these.
+	if w.slot == noSlot || ev.Probe || len(ev.INT) > 0 || ev.SRC.Rate != 0 {
 		n.report(f, ev, Raw, now)
 		return
 	}
@@ -197,7 +198,7 @@ func (n *NIC) Report(h Handle, ev *cc.Event, now units.Time) {
 }
 
 // report makes a message of one signal.
-func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
+func (n *NIC) report(f *flowContext, ev *cc.Event, class Class, now units.Time) {
 	length := encodeEvent(n.frame[:], typeOf[ev.Kind], class, ev, 0, nil, f.brief)
 	le.PutUint32(n.frame[:], uint32(f.handle))
 	le.PutUint16(n.frame[6:], 1)
@@ -205,25 +206,26 @@ func (n *NIC) report(f *context, ev *cc.Event, class Class, now units.Time) {
 	n.pushRaw(length, now)
 }
 
-// pushRaw queues the message in frame, unless it gives way itself.
+// pushRaw queues the message in frame. In a full queue it evicts older messages, or drops the new
+// one.
 func (n *NIC) pushRaw(length int, now units.Time) {
 	b := n.frame[:length]
 	for n.raw.room() < length {
-		if !single(b) && 2*n.raw.singles > n.raw.used() {
+		if !isEssential(b) && 2*n.raw.essentialBytes > n.raw.used() {
 			n.countEvicted(b)
 			return
 		}
 		n.evict()
 	}
 	n.enqueue(&n.raw, length, now)
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
-// evict takes out the oldest raw message: fetched or not, it can be merged with nothing. Those that
-// are single go behind the others, unless there are no others.
+// evict removes the oldest raw message, fetched or not, since raw messages cannot be merged.
+// Essential messages move behind the others, unless there are no others.
 func (n *NIC) evict() {
 	q := &n.raw
-	for q.singles < q.used() && single(q.at(q.head)) {
+	for q.essentialBytes < q.used() && isEssential(q.at(q.head)) {
 		q.postpone()
 	}
 	n.countEvicted(q.at(q.head))
@@ -244,12 +246,12 @@ func (n *NIC) enqueue(q *fifo, length int, now units.Time) {
 	n.counters.Messages++
 }
 
-// mergedLen is the longest message that an engine makes.
+// mergedLen is the maximum length of a message from an engine.
 const mergedLen = 3 * Slot
 
-// emitFull reports a cell that can count no further, when there is room; else it goes on summing
-// up.
-func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Time) {
+// emitFull reports a cell whose count is at its maximum if there is room; otherwise the cell
+// continues to sum, with saturated values.
+func (n *NIC) emitFull(e *engine, c *cell, f *flowContext, slot uint8, now units.Time) {
 	if n.merged.room() < mergedLen {
 		c.count--
 		c.saturate()
@@ -257,7 +259,7 @@ func (n *NIC) emitFull(e *engine, c *cell, f *context, slot uint8, now units.Tim
 	}
 	n.emit(c, e.class, f.brief, now)
 	c.flow, f.refs[slot] = reported, ref{}
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
 func (n *NIC) emit(c *cell, class Class, brief bool, now units.Time) {
@@ -272,7 +274,7 @@ func (n *NIC) swap(e *engine, now units.Time) {
 		e.end = e.end.Add((now.Sub(e.end)/e.period + 1) * e.period)
 		return
 	}
-	if e.epoch == 1 { // they have wrapped: no flow's ref may be of an epoch that comes again
+	if e.epoch == 1 { // epochs wrapped: refs of old epochs must not become valid again
 		for i := range n.flows {
 			n.flows[i].refs = [slots]ref{}
 		}
@@ -280,7 +282,7 @@ func (n *NIC) swap(e *engine, now units.Time) {
 	n.drain(e, now)
 }
 
-// drain makes messages of the drained half, as many as there is room for.
+// drain makes messages of the drained half while there is room.
 func (n *NIC) drain(e *engine, now units.Time) {
 	half := e.halves[1-e.now]
 	for ; e.at < len(half); e.at++ {
@@ -300,34 +302,35 @@ func (n *NIC) drain(e *engine, now units.Time) {
 	}
 }
 
-// announce tells of every flow that is open, again, to an agent that knows of none.
-func (n *NIC) announce() {
-	n.touched = true
-	n.untold.clear()
+// announceFlows reports all open flows again, for an agent that knows none.
+func (n *NIC) announceFlows() {
+	n.dirty = true
+	n.lifecycle.clear()
 	for i := range n.flows {
 		if f := &n.flows[i]; f.open {
-			n.untold.add(life{f.handle, Started, n.now})
+			n.lifecycle.add(lifecycleEvent{f.handle, Started, n.now})
 		}
 	}
-	n.tellLives(n.now)
+	n.reportLifecycle(n.now)
 }
 
-// tellLives reports which flows began and ended: those messages are never lost, they wait for room.
-func (n *NIC) tellLives(now units.Time) {
-	for l, some := n.untold.next(); some; l, some = n.untold.next() {
+// reportLifecycle reports flows that began or ended. These messages are never lost; they wait for
+// room.
+func (n *NIC) reportLifecycle(now units.Time) {
+	for l, some := n.lifecycle.peek(); some; l, some = n.lifecycle.peek() {
 		if n.merged.room() < Slot {
 			break
 		}
 		m := &n.scratch
 		*m = Message{Flow: l.flow, Type: l.t, Count: 1, First: l.at}
 		n.enqueue(&n.merged, m.Encode(n.frame[:], true), now)
-		n.untold.told()
+		n.lifecycle.pop()
 	}
-	n.flushTest(now)
+	n.flushIfDue(now)
 }
 
-// flushTest moves what waits when it is enough, or has waited long enough.
-func (n *NIC) flushTest(now units.Time) {
+// flushIfDue flushes the queues when their size or the waiting time requires it.
+func (n *NIC) flushIfDue(now units.Time) {
 	waiting := n.merged.waiting() + n.raw.waiting()
 	if waiting == 0 || waiting <= int(n.agg.Threshold) && now.Sub(n.oldest) < n.agg.Deadline {
 		return
@@ -338,19 +341,19 @@ func (n *NIC) flushTest(now units.Time) {
 	n.counters.Bytes += a + b
 }
 
-// Poll implements Datapath: periods that end, timers, messages that have waited long enough.
+// Poll implements Datapath: it ends periods, runs timers, and flushes messages.
 func (n *NIC) Poll(now units.Time) units.Time {
 	n.now = now
-	if n.touched || !now.Before(n.next) {
-		n.touched = false
+	if n.dirty || !now.Before(n.next) {
+		n.dirty = false
 		n.next = n.poll(now)
 	}
 	return n.next
 }
 
 func (n *NIC) poll(now units.Time) units.Time {
-	if n.untold.waiting() > 0 {
-		n.tellLives(now)
+	if n.lifecycle.waiting() > 0 {
+		n.reportLifecycle(now)
 	}
 	next := now.Add(units.Forever)
 	for i := range n.engines {
@@ -367,7 +370,7 @@ func (n *NIC) poll(now units.Time) units.Time {
 	if n.timing > 0 {
 		n.runTimers(now)
 	}
-	n.flushTest(now)
+	n.flushIfDue(now)
 	if n.merged.waiting()+n.raw.waiting() > 0 {
 		next = units.Earlier(next, n.oldest.Add(n.agg.Deadline))
 	}
@@ -397,10 +400,10 @@ func (n *NIC) Result(r *Result) bool {
 	return false
 }
 
-// Silence implements Datapath. It is as precise as it is asked often.
+// Silence implements Datapath. Its precision is the interval between calls.
 func (n *NIC) Silence(now units.Time) units.Duration {
-	if n.fetches != n.seen || n.merged.used()+n.raw.used() == 0 {
-		n.seen, n.heard = n.fetches, now
+	if n.fetches != n.seenFetches || n.merged.used()+n.raw.used() == 0 {
+		n.seenFetches, n.fetchedAt = n.fetches, now
 	}
-	return now.Sub(n.heard)
+	return now.Sub(n.fetchedAt)
 }

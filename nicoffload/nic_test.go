@@ -23,7 +23,7 @@ func newNIC(t testing.TB, c Config) *NIC {
 	return n
 }
 
-// fetch answers all there is to fetch, in the order of it.
+// fetch returns all messages that can be fetched, in order.
 func fetch(t testing.TB, d Device) (all []Message) {
 	b := make([]byte, 1<<20)
 	b = b[:d.Fetch(b)]
@@ -47,8 +47,8 @@ func open(t testing.TB, n *NIC, h Handle, b Binding) {
 	n.counters = Counters{}
 }
 
-// A worked example: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine
-// signals make three messages in two bursts.
+// A worked example: periods of 10 µs, a threshold of 64 B, a deadline of 5 µs. Nine signals make
+// three messages in two bursts.
 func TestWorkedExample(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us,
 		Threshold: 64, Deadline: 5 * us}})
@@ -81,7 +81,7 @@ func TestWorkedExample(t *testing.T) {
 			case cc.ACK:
 				assert.EqualValues(t, 20480, m.Event.Bytes)
 			case cc.OOO:
-				assert.EqualValues(t, 20, m.Event.PSN, "the first of them")
+				assert.EqualValues(t, 20, m.Event.PSN, "the first one")
 			}
 		}
 	}
@@ -94,8 +94,8 @@ func TestWorkedExample(t *testing.T) {
 	assert.Equal(t, [4]uint64{9, 3, 2, 96}, [4]uint64{c.Signals, c.Messages, c.Bursts, c.Bytes})
 }
 
-// A signal at the very end of a period is of the next one; what Poll answers is when to come back.
-func TestPeriodsEndWhereTheySay(t *testing.T) {
+// A signal at the end of a period belongs to the next one. Poll returns when it has to be called.
+func TestEndsOfPeriods(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 20 * us}})
 	open(t, n, 1, Binding{})
 	ev := cc.Event{Kind: cc.ACK, Packets: 1, Bytes: 1}
@@ -103,19 +103,19 @@ func TestPeriodsEndWhereTheySay(t *testing.T) {
 	assert.Equal(t, at(10), n.Poll(at(3)))
 	n.Report(1, &ev, at(10))
 	m := fetch(t, n)
-	require.Empty(t, m, "it is swapped, and no flush test came yet")
+	require.Empty(t, m, "swapped, but not flushed yet")
 	assert.Equal(t, at(20), n.Poll(at(10)))
 	m = fetch(t, n)
 	require.Len(t, m, 1)
 	assert.Equal(t, [2]any{uint16(1), at(3)}, [2]any{m[0].Count, m[0].First})
-	// Another period counts from the next swap on.
+	// A new period begins with the next swap.
 	require.NoError(t, n.Aggregate(Aggregation{Accumulable: 4 * us}))
 	assert.Equal(t, at(20), n.Poll(at(11)))
 	n.Poll(at(20))
 	require.Len(t, fetch(t, n), 1)
 	n.Report(1, &ev, at(21))
 	assert.Equal(t, at(24), n.Poll(at(21)))
-	// Long after, it is still a multiple.
+	// Much later, the end is still a multiple of the period.
 	n.Report(1, &ev, at(1001))
 	assert.Equal(t, at(1004), n.Poll(at(1001)))
 }
@@ -139,7 +139,7 @@ func TestAcknowledgementsAreOneSum(t *testing.T) {
 	assert.Equal(t, uint16(10), m[0].Count)
 }
 
-func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
+func TestMergedRTT(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{Merged: cc.Events(cc.RTT)})
 	for i := range 3 {
@@ -156,8 +156,8 @@ func TestRoundTripsMergeWhenAskedTo(t *testing.T) {
 		"delay and gaps are the newest's")
 }
 
-// What one message cannot say of many signals is not merged.
-func TestWhatIsNeverMerged(t *testing.T) {
+// Signals with parts that a merged message has no room for are not merged.
+func TestSignalsNeverMerged(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Coalescent: 10 * us}})
 	open(t, n, 1, Binding{Raw: cc.Events(cc.TX)})
 	events := []cc.Event{
@@ -184,12 +184,12 @@ func TestBinding(t *testing.T) {
 	assert.EqualValues(t, 1, n.Counters().Unbound)
 	assert.ErrorContains(t,
 		n.Configure(1, Binding{Raw: cc.Events(cc.RTT), Merged: cc.Events(cc.RTT)}),
-		"RTT is to be both")
+		"RTT is both")
 	assert.ErrorContains(t, n.Configure(1, Binding{Merged: cc.Events(cc.RTO)}),
 		"RTO cannot be merged")
 	assert.ErrorContains(t, n.Configure(1, Binding{ProbePackets: 3, ProbeEvery: 1}), "one of them")
 	assert.ErrorContains(t, n.Configure(1, Binding{RTO: -1}), "timeout")
-	assert.ErrorContains(t, n.Aggregate(Aggregation{Deadline: -1}), "deadline of -1ps")
+	assert.ErrorContains(t, n.Aggregate(Aggregation{Deadline: -1}), "deadline -1ps")
 	assert.ErrorContains(t, n.Aggregate(Aggregation{Threshold: 1 << 20}), "threshold")
 	for _, c := range []Config{{Queue: 3}, {Queue: 8}, {Queue: -1}, {Flows: MaxFlows}, {Flows: -1},
 		{Aggregation: Aggregation{Accumulable: -1}}} {
@@ -198,7 +198,7 @@ func TestBinding(t *testing.T) {
 	}
 }
 
-// A count that is full is reported at once, and nothing is lost.
+// A count at its maximum is reported at once, and nothing is lost.
 func TestFullCountsAreReported(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: units.Second}})
 	open(t, n, 1, Binding{})
@@ -213,7 +213,7 @@ func TestFullCountsAreReported(t *testing.T) {
 	assert.EqualValues(t, 300_000, m[0].Event.Bytes+m[1].Event.Bytes)
 }
 
-// Sums that nobody takes for hours do not wrap.
+// Sums that are not fetched for hours saturate.
 func TestSumsSaturate(t *testing.T) {
 	n := newNIC(t, Config{Queue: 32, Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
@@ -236,8 +236,7 @@ func TestSumsSaturate(t *testing.T) {
 	assert.Equal(t, [2]int{math.MaxInt32, math.MaxInt32}, [2]int{ecn.Packets, ecn.Marked})
 }
 
-// The number of the period wraps: what a flow left in one of 2^32 periods ago is not taken for one
-// of this.
+// The epoch wraps: a flow's cell of 2^32 periods ago is not taken for a current one.
 func TestPeriodsWrap(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
@@ -256,8 +255,8 @@ func TestPeriodsWrap(t *testing.T) {
 	assert.Equal(t, Handle(2), m[0].Flow)
 }
 
-// A queue that nobody fetches from: what can be merged goes on merging and loses nothing, of the
-// rest the oldest are evicted and counted.
+// While nobody fetches, sums lose nothing, and of the other messages the oldest are evicted and
+// counted.
 func TestOverflow(t *testing.T) {
 	n := newNIC(t, Config{Queue: 64, Aggregation: Aggregation{Accumulable: 10 * us}})
 	open(t, n, 1, Binding{})
@@ -269,7 +268,7 @@ func TestOverflow(t *testing.T) {
 	assert.NotZero(t, n.Counters().Held)
 	var acked, newest int
 	rtts := 0
-	for range 2 { // the second one after the fetch has made room
+	for range 2 { // the second one after the first has made room
 		for _, m := range fetch(t, n) {
 			if acked += m.Event.Packets; m.Event.Kind == cc.RTT {
 				rtts++
@@ -285,20 +284,20 @@ func TestOverflow(t *testing.T) {
 	assert.Equal(t, 10_000, acked)
 	assert.Equal(t, 9999, newest)
 	assert.EqualValues(t, 10_000-rtts, n.Counters().Evicted[cc.RTT])
-	assert.Equal(t, 32, rtts, "64 slots, two each")
+	assert.Equal(t, 32, rtts, "64 slots, two for each")
 }
 
-// A queue that is full of what does not give way: it costs the polling core no more than another
-// one, and none of it is lost to what does.
-func TestFullOfSingles(t *testing.T) {
+// A queue full of essential messages costs the polling core no more than another one, and none of
+// them is evicted for others.
+func TestFullOfEssentialMessages(t *testing.T) {
 	post, rtt := &cc.Event{Kind: cc.POST}, &cc.Event{Kind: cc.RTT, Delay: us}
 	n := newNIC(t, Config{})
 	open(t, n, 1, Binding{})
-	const most = DefaultQueue / 2 // a header and a state each
+	const most = DefaultQueue / 2 // each with a header and a state
 	for range most {
 		n.Report(1, post, 0)
 	}
-	moved := func(f func()) float64 { // for each byte that came
+	moved := func(f func()) float64 { // per byte that arrived
 		before := n.raw.tail
 		for range most {
 			f()
@@ -309,7 +308,7 @@ func TestFullOfSingles(t *testing.T) {
 	assert.EqualValues(t, most, n.Counters().Evicted[cc.RTT])
 	assert.Zero(t, n.Counters().Evicted[cc.POST])
 	assert.LessOrEqual(t, moved(func() { n.Report(1, post, 0) }), 1.0)
-	assert.EqualValues(t, most, n.Counters().Evicted[cc.POST], "of its own kind")
+	assert.EqualValues(t, most, n.Counters().Evicted[cc.POST], "evicted by the same kind")
 	require.Len(t, fetch(t, n), most)
 
 	for i := range most {
@@ -324,7 +323,7 @@ func TestFullOfSingles(t *testing.T) {
 	assert.Equal(t, map[cc.Kind]int{cc.POST: most}, kinds)
 }
 
-// What a flow left behind is not its successor's.
+// Messages and results of a flow that has ended do not affect its successor.
 func TestFlowsThatEnd(t *testing.T) {
 	n := newNIC(t, Config{Aggregation: Aggregation{Accumulable: 10 * us, Threshold: 1000,
 		Deadline: 5 * us}})
@@ -362,13 +361,13 @@ func TestResults(t *testing.T) {
 	var r Result
 	assert.True(t, n.Result(&r))
 	assert.Equal(t, Result{1, d}, r)
-	assert.False(t, n.Result(&r), "the newest of a flow, once")
+	assert.False(t, n.Result(&r), "one result per flow, the newest")
 	assert.EqualValues(t, 1, n.Counters().Refused)
 	n.Poll(at(7))
 	require.NoError(t, n.Probe(1))
 	assert.True(t, n.Result(&r))
 	assert.Equal(t, at(7), r.Decision.ProbeAt)
-	assert.EqualValues(t, 1000, r.Decision.Window, "the last result holds")
+	assert.EqualValues(t, 1000, r.Decision.Window, "the last result applies")
 	require.NoError(t, n.Probe(1))
 	n.Write([]Result{{1, cc.Decision{Window: 2000}}})
 	assert.True(t, n.Result(&r))
@@ -376,7 +375,7 @@ func TestResults(t *testing.T) {
 		"a result does not take back a probe on command")
 	n.Write([]Result{{1, cc.Decision{Window: 3000}}})
 	assert.True(t, n.Result(&r))
-	assert.Zero(t, r.Decision.ProbeAt, "which is asked for once")
+	assert.Zero(t, r.Decision.ProbeAt, "requested only once")
 }
 
 func TestSilence(t *testing.T) {
@@ -402,9 +401,9 @@ func TestProbesBesideData(t *testing.T) {
 		b    Binding
 		want []int
 	}{
-		"every 4 packets":     {Binding{ProbePackets: 4}, []int{3, 7, 11}},
-		"every 5 µs":          {Binding{ProbeEvery: 5 * us}, []int{5, 10}},
-		"not unless asked to": {Binding{}, nil},
+		"every 4 packets":  {Binding{ProbePackets: 4}, []int{3, 7, 11}},
+		"every 5 µs":       {Binding{ProbeEvery: 5 * us}, []int{5, 10}},
+		"never by default": {Binding{}, nil},
 	} {
 		n := newNIC(t, Config{})
 		open(t, n, 1, c.b)
@@ -421,7 +420,8 @@ func TestProbesBesideData(t *testing.T) {
 	}
 }
 
-// The sequence number guards against time reversal; a wrap is none, nor is a long silence.
+// Reordered responses are dropped by their sequence number, also across its wraparound, but not
+// after a long silence.
 func TestProbeResponses(t *testing.T) {
 	n := newNIC(t, Config{})
 	open(t, n, 1, Binding{Events: cc.Events(cc.RTT), ProbePackets: 1})
@@ -439,21 +439,21 @@ func TestProbeResponses(t *testing.T) {
 	assert.Equal(t, 3*us, hear(201, at(7), at(10)))
 	assert.Equal(t, 4*us, hear(40, at(8), at(12)), "after the wrap")
 	assert.Zero(t, hear(41, at(13), at(12)), "from the future")
-	assert.Zero(t, hear(41, at(0), at(1_000_001)), "too old")
+	assert.Zero(t, hear(41, at(0), at(1_000_001)), "implausibly old")
 	b := make([]byte, wire.ProbeLen)
-	for i := range forget {
+	for i := range maxUnanswered {
 		n.Sent(1, &Packet{PSN: uint32(i)}, b, at(13))
 	}
-	assert.Equal(t, 1*us, hear(30, at(13), at(14)), "nobody remembers")
+	assert.Equal(t, 1*us, hear(30, at(13), at(14)), "the newest is forgotten")
 	assert.EqualValues(t, 4, n.Counters().ProbesLate)
 	n.Received(1, &Packet{Type: PacketProbe, Probe: []byte{3}}, at(15))
 	assert.EqualValues(t, 5, n.Counters().ProbesLate)
-	// 2^48 ns wrap.
+	// The time wraps at 2^48 ns.
 	wrap := units.Time(1<<48) * units.Time(units.Nanosecond)
 	assert.Equal(t, 5*us, hear(31, wrap.Add(-2*us), wrap.Add(3*us)))
 }
 
-// A pipeline shows packets, the collector makes signals of them.
+// A pipeline shows packets, and the collector makes signals of them.
 func TestCollection(t *testing.T) {
 	n := newNIC(t, Config{})
 	open(t, n, 1, Binding{RTO: 100 * us})
@@ -482,7 +482,7 @@ func TestCollection(t *testing.T) {
 	n.Received(1, &Packet{Type: PacketAck, PSN: 2, Nak: true}, at(5))
 	n.Received(1, &Packet{Type: PacketCNP}, at(5))
 	assert.Equal(t, []cc.Event{{Kind: cc.OOO, PSN: 2, InFlight: 1000}, {Kind: cc.CNP}}, step())
-	for _, psn := range []uint32{7, 8, 11, 10, 12} { // as a receiver
+	for _, psn := range []uint32{7, 8, 11, 10, 12} { // received data
 		n.Received(1, &Packet{Type: PacketData, PSN: psn}, at(6))
 	}
 	assert.Equal(t, []cc.Event{{Kind: cc.OOO, PSN: 9}}, step(), "one gap")
@@ -506,12 +506,12 @@ func TestCustomSegments(t *testing.T) {
 			got = append(got, string(m.Segment))
 		}
 	}
-	assert.Equal(t, []string{"credit", "SRC"}, got, "and none of a packet that is too short")
+	assert.Equal(t, []string{"credit", "SRC"}, got, "none of a packet that is too short")
 	require.NoError(t, n.Extract(Extraction{ID: 20, Packet: PacketAck}))
 	n.Received(1, &Packet{Type: PacketAck, Segment: []byte("AETHcredit more")}, at(3))
-	assert.Len(t, fetch(t, n), 1, "the acknowledgement alone")
+	assert.Len(t, fetch(t, n), 1, "only the acknowledgement")
 	for want, x := range map[string]Extraction{
-		"are taken": {ID: 1}, "packet type 9": {ID: 16, Packet: 9}, "at most": {ID: 16,
+		"want at least 16": {ID: 1}, "packet type 9": {ID: 16, Packet: 9}, "at most": {ID: 16,
 			Length: MaxSegment + 1},
 	} {
 		assert.ErrorContains(t, n.Extract(x), want)
@@ -522,8 +522,8 @@ func TestCustomSegments(t *testing.T) {
 	assert.ErrorIs(t, n.Extract(Extraction{ID: 100, Length: 1}), ErrUnable)
 }
 
-// Whatever is reported, whenever somebody fetches: every packet acknowledged arrives once, unless
-// its flow ended, and messages, evictions and what is still inside add up.
+// TestNothingIsLost checks that every acknowledged packet arrives once, unless its flow has ended,
+// and that messages, evictions and queued messages add up.
 func TestNothingIsLost(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, err := NewNIC(Config{Queue: 32, Aggregation: Aggregation{
@@ -588,8 +588,8 @@ func TestSignalsDoNotAllocate(t *testing.T) {
 	}))
 }
 
-// benchmarkSignals is one signal into the NIC, all that follows of it included, at 400 Gb/s of 4
-// KiB packets.
+// benchmarkSignals reports signals to the NIC at 400 Gb/s of 4 KiB packets, the work that follows
+// included.
 func benchmarkSignals(b *testing.B, flows int, kind cc.Kind, binding Binding) {
 	n := newNIC(b, Config{Flows: flows, Aggregation: DefaultAggregation})
 	for f := range flows {

@@ -5,13 +5,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The soft NIC as a Device: what the host asks of it.
+// This file implements Device for the soft NIC.
 
 // Capabilities implements Device.
 func (n *NIC) Capabilities() Capabilities {
 	return Capabilities{
 		Name: "soft", Flows: MaxFlows - 1, Extractions: maxExtractions,
-		Events:  cc.EventSet(1)<<len(natural) - 1,
+		Events:  cc.EventSet(1)<<len(defaultRoutes) - 1,
 		MaxRate: n.config.LineRate, Tick: units.Picosecond,
 	}
 }
@@ -22,7 +22,7 @@ func (n *NIC) Configure(h Handle, b Binding) error {
 		return err
 	}
 	if f := n.find(h); f != nil {
-		n.touched = true
+		n.dirty = true
 		n.bind(f, b)
 		n.bindTimed(h, b)
 	}
@@ -34,20 +34,20 @@ func (n *NIC) Aggregate(a Aggregation) error {
 	if err := a.Validate(); err != nil {
 		return err
 	}
-	n.agg, n.touched = a, true
+	n.agg, n.dirty = a, true
 	n.engines[0].configure(a.Accumulable, n.now)
 	n.engines[1].configure(a.Coalescent, n.now)
 	return nil
 }
 
-// Probe implements Device: the pipeline hears of it as a result.
+// Probe implements Device. The request reaches the pipeline as a result.
 func (n *NIC) Probe(h Handle) error {
 	if f := n.find(h); f != nil {
-		if f.probeAt = n.now; f.probeAt == 0 { // which would be none
+		if f.probeAt = n.now; f.probeAt == 0 { // 0 means no probe
 			f.probeAt = 1
 		}
 		n.counters.Probes++
-		n.change(f)
+		n.markChanged(f)
 	}
 	return nil
 }
@@ -57,11 +57,11 @@ func (n *NIC) Fetch(b []byte) int {
 	n.fetches++
 	at := n.fetchFrom(&n.merged, b)
 	at += n.fetchFrom(&n.raw, b[at:])
-	n.touched = n.touched || at > 0 // there is room now
+	n.dirty = n.dirty || at > 0 // there is room now
 	return at
 }
 
-// fetchFrom copies whole messages, but those of flows that ended since.
+// fetchFrom copies whole messages, except those of flows that have ended since.
 func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 	for q.head != q.flushed {
 		length := q.next(q.head)
@@ -82,7 +82,7 @@ func (n *NIC) fetchFrom(q *fifo, b []byte) (at int) {
 	return at
 }
 
-// Backlog implements Device: the fuller of the queues.
+// Backlog implements Device. It returns the values of the fuller queue.
 func (n *NIC) Backlog() (used, size int) {
 	return max(n.merged.used(), n.raw.used()) / Slot, n.config.Queue
 }
@@ -107,10 +107,10 @@ func (n *NIC) write(h Handle, d *cc.Decision) {
 	f.result = *d
 	f.result.WakeAt = 0
 	n.counters.Results++
-	n.change(f)
+	n.markChanged(f)
 }
 
-func (n *NIC) change(f *context) {
+func (n *NIC) markChanged(f *flowContext) {
 	if !f.changed {
 		f.changed = true
 		n.changed = append(n.changed, f.handle.Index())

@@ -6,25 +6,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// PCIe is what lies between a NIC and its host, where time is virtual: how long a crossing takes.
+// PCIe models the link between a NIC and its host in virtual time.
 type PCIe struct {
-	Up, Down units.Duration // latency of a burst of messages, and of results
-	Rate     units.BitRate  // of the link, both ways; 0 takes no time
+	Up, Down units.Duration // latency of messages, and of results
+	Rate     units.BitRate  // in each direction; 0: infinite
 }
 
-// TypicalPCIe is TAURUS's: about a microsecond each way (section 3.2), over 16 lanes of the fifth
-// generation, 32 GT/s each.
+// TypicalPCIe has TAURUS's latency of about a microsecond each way (section 3.2), and 16 lanes of
+// the fifth generation, at 32 GT/s each.
 var TypicalPCIe = PCIe{Up: units.Microsecond, Down: units.Microsecond, Rate: 512 * units.Gbps}
 
-// A write crosses in packets of at most so much payload, each with so much around it: header of 4
-// DW, sequence number and LCRC, framing (Neugebauer et al., "Understanding PCIe performance for end
-// host networking", SIGCOMM 2018, which TAURUS cites as its model).
+// A write is split into packets with at most pciePayload bytes, each with pcieOverhead bytes in
+// addition: a header of 4 DW, sequence number, LCRC and framing (Neugebauer et al., "Understanding
+// PCIe performance for end host networking", SIGCOMM 2018, which TAURUS cites as its model).
 const (
 	pciePayload  = 256
 	pcieOverhead = 24
 )
 
-// Occupies answers how long a write of so many bytes keeps the link busy.
+// Occupies returns how long a write of n bytes occupies the link.
 func (p *PCIe) Occupies(n int) units.Duration {
 	if p.Rate <= 0 || n <= 0 {
 		return 0
@@ -33,13 +33,13 @@ func (p *PCIe) Occupies(n int) units.Duration {
 	return p.Rate.Duration(units.Bytes(n + packets*pcieOverhead))
 }
 
-// Distant is a Device some way off: what it reports, and what it is told to do with flows' packets,
-// takes its time. Configuration does not. The agent tells it the time.
-type Distant struct {
+// DelayedDevice is a Device behind a PCIe link with delay: messages and results take time,
+// configuration does not. The agent advances its time.
+type DelayedDevice struct {
 	Device
 	pcie PCIe
 
-	up       []byte // on its way, whole bursts
+	up       []byte // messages in transit, as whole bursts
 	bursts   []burst
 	upFree   units.Time
 	down     []pending
@@ -57,21 +57,21 @@ type pending struct {
 	result Result
 }
 
-// mostPending is how many results can be under way: enough for a link that takes none, for a while.
-const mostPending = 4096
+// maxPending bounds the number of results in transit.
+const maxPending = 4096
 
-// NewDistant puts a device at a distance.
-func NewDistant(d Device, p PCIe) (*Distant, error) {
+// NewDelayedDevice puts a device behind a PCIe link.
+func NewDelayedDevice(d Device, p PCIe) (*DelayedDevice, error) {
 	if p.Up < 0 || p.Down < 0 || p.Rate < 0 {
-		return nil, fmt.Errorf("nicoffload: a distance of %v up and %v down at %v", p.Up, p.Down,
-			p.Rate)
+		return nil, fmt.Errorf("nicoffload: PCIe latency %v up and %v down at rate %v, want none "+
+			"negative", p.Up, p.Down, p.Rate)
 	}
-	return &Distant{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot),
-		bursts: make([]burst, 0, 1024), down: make([]pending, 0, mostPending)}, nil
+	return &DelayedDevice{Device: d, pcie: p, up: make([]byte, 0, 4*UpSlots*Slot),
+		bursts: make([]burst, 0, 1024), down: make([]pending, 0, maxPending)}, nil
 }
 
-// Advance lets what is due arrive, and answers when the next thing is.
-func (d *Distant) Advance(now units.Time) units.Time {
+// Advance delivers what is due, and returns when the next delivery is.
+func (d *DelayedDevice) Advance(now units.Time) units.Time {
 	d.now = now
 	if room := cap(d.up) - len(d.up); room >= MaxMessage {
 		if n := d.Device.Fetch(d.up[len(d.up):cap(d.up)]); n > 0 {
@@ -99,7 +99,7 @@ func (d *Distant) Advance(now units.Time) units.Time {
 }
 
 // Fetch implements Device.
-func (d *Distant) Fetch(b []byte) (n int) {
+func (d *DelayedDevice) Fetch(b []byte) (n int) {
 	done := 0
 	for done < len(d.bursts) && !d.bursts[done].at.After(d.now) {
 		one := &d.bursts[done]
@@ -116,7 +116,7 @@ func (d *Distant) Fetch(b []byte) (n int) {
 	return n
 }
 
-// whole answers how many bytes of a burst are whole messages within room.
+// whole returns the size of the whole messages at the beginning of b that fit into room.
 func whole(b []byte, room int) (n int) {
 	if len(b) <= room {
 		return len(b)
@@ -131,7 +131,7 @@ func whole(b []byte, room int) (n int) {
 }
 
 // Write implements Device.
-func (d *Distant) Write(results []Result) int {
+func (d *DelayedDevice) Write(results []Result) int {
 	n := min(len(results), cap(d.down)-len(d.down))
 	for i := range n {
 		d.downFree = later(d.downFree, d.now).Add(d.pcie.Occupies(Slot))

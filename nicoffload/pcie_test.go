@@ -11,17 +11,18 @@ import (
 )
 
 func TestPCIeOccupies(t *testing.T) {
-	p := PCIe{Rate: 8 * units.Gbps} // a byte a nanosecond
+	p := PCIe{Rate: 8 * units.Gbps} // a byte per nanosecond
 	for n, ns := range map[int]int{0: 0, 1: 25, 256: 280, 257: 305, 512: 560} {
 		assert.Equal(t, units.Duration(ns)*units.Nanosecond, p.Occupies(n), n)
 	}
 	assert.Zero(t, (&PCIe{}).Occupies(100))
-	_, err := NewDistant(nil, PCIe{Up: -1})
-	assert.ErrorContains(t, err, "a distance of -1ps up")
+	_, err := NewDelayedDevice(nil, PCIe{Up: -1})
+	assert.ErrorContains(t, err, "PCIe latency -1ps up")
 }
 
-// A signal is heard a way up later, and the decision holds a way down after that.
-func TestDistance(t *testing.T) {
+// A signal is dispatched one latency later, and the decision takes effect another latency after
+// that.
+func TestPCIeDelay(t *testing.T) {
 	a := &scribe{events: cc.Events(cc.RTT), decide: func(ev *cc.Event) cc.Decision {
 		return cc.Decision{Window: units.Bytes(ev.PSN)}
 	}}
@@ -39,7 +40,7 @@ func TestDistance(t *testing.T) {
 	assert.Empty(t, a.heard)
 	assert.Equal(t, at(13), c.Poll(at(12)))
 	require.Len(t, a.heard, 1)
-	assert.Equal(t, at(10), a.at[0], "it is told when it happened")
+	assert.Equal(t, at(10), a.at[0], "with the time of the signal")
 	assert.Equal(t, at(15), c.Poll(at(13)))
 	_, changed := c.Decision(f)
 	assert.False(t, changed)
@@ -53,10 +54,10 @@ func TestDistance(t *testing.T) {
 	assert.True(t, c.Poll(at(17)).After(at(1_000_000)))
 }
 
-// A narrow way: messages queue for it, and none is cut.
-func TestNarrowWay(t *testing.T) {
+// On a slow link messages queue, and none is truncated.
+func TestSlowPCIe(t *testing.T) {
 	n := newNIC(t, Config{})
-	d, err := NewDistant(n, PCIe{Up: us, Rate: 8 * units.Gbps})
+	d, err := NewDelayedDevice(n, PCIe{Up: us, Rate: 8 * units.Gbps})
 	require.NoError(t, err)
 	n.Open(1, cc.Decision{}, 0)
 	for i := range 100 {
@@ -65,7 +66,7 @@ func TestNarrowWay(t *testing.T) {
 		d.Advance(0)
 	}
 	assert.Zero(t, d.Fetch(make([]byte, 4096)))
-	// a header for each burst: Started goes with the first signal
+	// A header for each burst: Started is part of the first signal's.
 	took := 100 * 24 * units.Nanosecond
 	took += (Slot + 100*2*Slot) * units.Nanosecond
 	last := units.Time(0).Add(us + took)
@@ -79,7 +80,7 @@ func TestNarrowWay(t *testing.T) {
 			at += length
 		}
 	}
-	assert.Equal(t, 100, count, "Started and all but the last")
+	assert.Equal(t, 100, count, "Started and all but the last signal")
 	d.Advance(last)
 	assert.NotZero(t, d.Fetch(small))
 }

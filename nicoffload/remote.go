@@ -7,90 +7,91 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Apart is the memory of a soft NIC that runs in another process than the packet pipeline, on a
-// DPU's core say: a Link to the agent, a ring of signals to the NIC, one of results back, and a
-// clock.
-type Apart struct {
+// ProcessLink is the shared memory of a soft NIC in another process than the packet pipeline, for
+// example on a DPU's core: a Link to the agent, a ring of signals to the NIC, a ring of results
+// back, and a clock.
+type ProcessLink struct {
 	*Link
 	mem []byte
 }
 
-// The layout of an Apart, after its Link.
+// The layout of a ProcessLink, after its Link.
 const (
 	SignalSlots = 16384
 	ResultSlots = 1024
 
-	apartTicks   = (LinkBytes + 63) &^ 63 // 1 when time comes by ticks
-	apartDone    = apartTicks + 64        // the number of the last tick obeyed
-	apartSignals = apartDone + 64
-	apartResults = apartSignals + ringHeader + SignalSlots*Slot
+	processTicks   = (LinkBytes + 63) &^ 63 // 1 if ticks advance the time
+	processDone    = processTicks + 64      // the number of the last tick processed
+	processSignals = processDone + 64
+	processResults = processSignals + ringHeader + SignalSlots*Slot
 
-	// ApartBytes is how much memory an Apart takes.
-	ApartBytes = apartResults + ringHeader + ResultSlots*Slot
+	// ProcessLinkBytes is the size of a ProcessLink.
+	ProcessLinkBytes = processResults + ringHeader + ResultSlots*Slot
 )
 
-// tick is the type of a record in the ring of signals that tells the time.
+// tick is the type of a record in the ring of signals that carries the time.
 const tick Type = 34
 
-// MakeApart makes one in memory that begins at a multiple of 8 and is all zeros. With ticks the NIC
-// has no clock of its own: time is what the pipeline's Poll was told, which is for tests.
-func MakeApart(mem []byte, ticks bool) (*Apart, error) {
-	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
-			ApartBytes)
+// InitProcessLink initializes a ProcessLink in memory that is zeroed and begins at a multiple of 8.
+// With ticks, which are for tests, the NIC has no clock of its own: its time is the argument of the
+// pipeline's Poll.
+func InitProcessLink(mem []byte, ticks bool) (*ProcessLink, error) {
+	if len(mem) < ProcessLinkBytes {
+		return nil, fmt.Errorf("nicoffload: process link in %d bytes, want %d", len(mem),
+			ProcessLinkBytes)
 	}
-	l, err := MakeLink(mem)
+	l, err := InitLink(mem)
 	if err != nil {
 		return nil, err
 	}
 	if ticks {
-		word(mem[apartTicks:]).Store(1)
+		word(mem[processTicks:]).Store(1)
 	}
-	return &Apart{l, mem}, nil
+	return &ProcessLink{l, mem}, nil
 }
 
-// OpenApart finds the one that another process made in memory.
-func OpenApart(mem []byte) (*Apart, error) {
-	if len(mem) < ApartBytes {
-		return nil, fmt.Errorf("nicoffload: a NIC's memory of %d bytes, it takes %d", len(mem),
-			ApartBytes)
+// OpenProcessLink returns the ProcessLink that another process has initialized in memory.
+func OpenProcessLink(mem []byte) (*ProcessLink, error) {
+	if len(mem) < ProcessLinkBytes {
+		return nil, fmt.Errorf("nicoffload: process link in %d bytes, want %d", len(mem),
+			ProcessLinkBytes)
 	}
 	l, err := OpenLink(mem)
 	if err != nil {
 		return nil, err
 	}
-	return &Apart{l, mem}, nil
+	return &ProcessLink{l, mem}, nil
 }
 
-func (a *Apart) ticks() bool { return word(a.mem[apartTicks:]).Load() != 0 }
+func (a *ProcessLink) ticks() bool { return word(a.mem[processTicks:]).Load() != 0 }
 
-// Remote is the pipeline's end of an Apart: a Datapath whose NIC is elsewhere. It never waits for
-// it.
+// Remote is the pipeline's end of a ProcessLink: a Datapath whose NIC is in another process. It
+// never waits for that process.
 type Remote struct {
-	apart   *Apart
-	signals *Producer
-	results *Consumer
-	nic     watch // signals that nobody takes
-	agent   watch // messages that nobody fetches
-	flows   map[Handle]cc.Decision
-	untold  lives     // that there was no room for
-	kept    []keptOne // single signals, likewise
-	frame   [MaxMessage + Slot]byte
-	msg     Message
-	cmd     command
-	ticks   uint64
-	virtual bool
+	link      *ProcessLink
+	signals   *Producer
+	results   *Consumer
+	nic       consumerWatch // of the ring of signals
+	agent     consumerWatch // of the ring of messages
+	flows     map[Handle]cc.Decision
+	lifecycle lifecycleQueue // waiting for room
+	held      []heldSignal   // essential signals waiting for room
+	frame     [MaxMessage + Slot]byte
+	msg       Message
+	cmd       command
+	ticks     uint64
+	virtual   bool
 
 	lost, malformed uint64
 }
 
-// Remote makes the pipeline's end.
-func (a *Apart) Remote(now units.Time) (*Remote, error) {
-	signals, err := NewProducer(a.mem[apartSignals:], SignalSlots)
+// Remote returns the pipeline's end.
+func (a *ProcessLink) Remote(now units.Time) (*Remote, error) {
+	signals, err := NewProducer(a.mem[processSignals:], SignalSlots)
 	if err != nil {
 		return nil, err
 	}
-	results, err := NewConsumer(a.mem[apartResults:], ResultSlots)
+	results, err := NewConsumer(a.mem[processResults:], ResultSlots)
 	if err != nil {
 		return nil, err
 	}
@@ -99,32 +100,34 @@ func (a *Apart) Remote(now units.Time) (*Remote, error) {
 		return nil, err
 	}
 	return &Remote{
-		apart: a, signals: signals, results: results, flows: make(map[Handle]cc.Decision),
+		link: a, signals: signals, results: results, flows: make(map[Handle]cc.Decision),
 		virtual: a.ticks(),
-		nic:     watch{end: signals.end, heard: now}, agent: watch{end: up, heard: now},
+		nic:     consumerWatch{ringEnd: signals.ringEnd, movedAt: now},
+		agent:   consumerWatch{ringEnd: up, movedAt: now},
 	}, nil
 }
 
 // Open implements Datapath.
 func (r *Remote) Open(f Handle, first cc.Decision, now units.Time) {
 	r.flows[f] = first
-	r.tell(life{f, Started, now})
+	r.reportLifecycle(lifecycleEvent{f, Started, now})
 }
 
 // Close implements Datapath.
 func (r *Remote) Close(f Handle, now units.Time) {
 	delete(r.flows, f)
-	r.tell(life{f, Stopped, now})
+	r.reportLifecycle(lifecycleEvent{f, Stopped, now})
 }
 
-// tell says that a flow began, with the decision that it has, or ended. It is never lost.
-func (r *Remote) tell(l life) {
-	if r.untold.waiting() > 0 || !r.push(l) {
-		r.untold.add(l)
+// reportLifecycle reports that a flow began, with its current decision, or ended. The report is
+// never lost.
+func (r *Remote) reportLifecycle(l lifecycleEvent) {
+	if r.lifecycle.waiting() > 0 || !r.pushLifecycle(l) {
+		r.lifecycle.add(l)
 	}
 }
 
-func (r *Remote) push(l life) bool {
+func (r *Remote) pushLifecycle(l lifecycleEvent) bool {
 	m := &r.msg
 	*m = Message{Flow: l.flow, Type: l.t, Count: 1, First: l.at}
 	n := m.Encode(r.frame[:], true)
@@ -136,18 +139,18 @@ func (r *Remote) push(l life) bool {
 	return r.signals.Push(r.frame[:n])
 }
 
-// keptOne is a signal without like that waits for room.
-type keptOne struct {
+// heldSignal is an essential signal that waits for room.
+type heldSignal struct {
 	flow Handle
 	ev   cc.Event
 	at   units.Time
 }
 
-// mostKept is more than flows have signals without like while a NIC is started again.
-const mostKept = 1 << 16
+// maxHeld is more than the number of essential signals during the restart of a NIC.
+const maxHeld = 1 << 16
 
-// Report implements Datapath. A signal that there is no room for is lost, and counted, but for
-// single ones.
+// Report implements Datapath. A signal without room in the ring is lost and counted, unless it is
+// essential.
 func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	if int(ev.Kind) >= len(typeOf) {
 		r.malformed++
@@ -157,33 +160,33 @@ func (r *Remote) Report(f Handle, ev *cc.Event, now units.Time) {
 	m.Flow, m.Type, m.Class, m.Count, m.First, m.Reported = f, typeOf[ev.Kind], Raw, 1, now, now
 	m.Event, m.SegmentID, m.Segment = *ev, 0, nil
 	b := r.frame[:m.Encode(r.frame[:], false)]
-	switch alone := single(b); {
-	case r.untold.waiting() == 0 && !(alone && len(r.kept) > 0) && r.signals.Push(b):
-	case alone && len(ev.INT) == 0 && len(r.kept) < mostKept:
-		r.kept = append(r.kept, keptOne{f, *ev, now})
+	switch essential := isEssential(b); {
+	case r.lifecycle.waiting() == 0 && !(essential && len(r.held) > 0) && r.signals.Push(b):
+	case essential && len(ev.INT) == 0 && len(r.held) < maxHeld:
+		r.held = append(r.held, heldSignal{f, *ev, now})
 	default:
 		r.lost++
 	}
 }
 
-// tellKept reports what was kept, in order.
-func (r *Remote) tellKept() {
-	kept := r.kept
-	r.kept = nil
-	for i := range kept {
-		if _, open := r.flows[kept[i].flow]; open {
-			r.Report(kept[i].flow, &kept[i].ev, kept[i].at)
+// reportHeld reports the held signals, in order.
+func (r *Remote) reportHeld() {
+	held := r.held
+	r.held = nil
+	for i := range held {
+		if _, open := r.flows[held[i].flow]; open {
+			r.Report(held[i].flow, &held[i].ev, held[i].at)
 		}
 	}
 }
 
 // Poll implements Datapath.
 func (r *Remote) Poll(now units.Time) units.Time {
-	for l, some := r.untold.next(); some && r.push(l); l, some = r.untold.next() {
-		r.untold.told()
+	for l, some := r.lifecycle.peek(); some && r.pushLifecycle(l); l, some = r.lifecycle.peek() {
+		r.lifecycle.pop()
 	}
-	if len(r.kept) > 0 && r.signals.roomFor(SignalSlots/2) >= SignalSlots/2 {
-		r.tellKept()
+	if len(r.held) > 0 && r.signals.roomFor(SignalSlots/2) >= SignalSlots/2 {
+		r.reportHeld()
 	}
 	if r.virtual {
 		r.msg = Message{Flow: Handle(r.ticks + 1), Type: tick, First: now}
@@ -194,10 +197,10 @@ func (r *Remote) Poll(now units.Time) units.Time {
 	return now.Add(units.Forever)
 }
 
-// Settled says whether the NIC has done all that it was told before the last Poll; for time that
-// comes by ticks.
+// Settled reports whether the NIC has processed everything before the last Poll, if ticks advance
+// its time.
 func (r *Remote) Settled() bool {
-	return uint32(word(r.apart.mem[apartDone:]).Load()) == uint32(r.ticks)
+	return uint32(word(r.link.mem[processDone:]).Load()) == uint32(r.ticks)
 }
 
 // Result implements Datapath.
@@ -216,29 +219,29 @@ func (r *Remote) Result(into *Result) bool {
 	return false
 }
 
-// Silence implements Datapath: of the NIC or of the agent, whoever is silent longer.
+// Silence implements Datapath: the longer of the silences of the NIC and of the agent.
 func (r *Remote) Silence(now units.Time) units.Duration {
 	return max(r.nic.silence(now), r.agent.silence(now))
 }
 
-// Reopen tells a NIC that was started anew which flows there are, and what holds for them.
+// Reopen reports all flows, with their current decisions, to a restarted NIC.
 func (r *Remote) Reopen(now units.Time) {
-	r.untold.clear()
+	r.lifecycle.clear()
 	for f := range r.flows {
-		r.tell(life{f, Started, now})
+		r.reportLifecycle(lifecycleEvent{f, Started, now})
 	}
 }
 
-// Lost answers how many signals there was no room for, and how many records of the NIC's made no
-// sense.
+// Lost returns the number of signals lost for want of room, and the number of malformed records
+// from the NIC.
 func (r *Remote) Lost() (signals, malformed uint64) {
 	return r.lost, r.malformed + r.results.broken
 }
 
-// Served is the soft NIC's end of an Apart.
-type Served struct {
-	apart   *Apart
-	board   *Board
+// ServedNIC is the soft NIC's end of a ProcessLink.
+type ServedNIC struct {
+	link    *ProcessLink
+	side    *NICSide
 	signals *Consumer
 	results *Producer
 	buf     []byte
@@ -249,55 +252,55 @@ type Served struct {
 	clock   Clock
 }
 
-// Serve makes the NIC's end, with a NIC behind it.
-func (a *Apart) Serve(n *NIC) (*Served, error) {
-	board, err := a.Board(n)
+// Serve returns the NIC's end, with a NIC behind it.
+func (a *ProcessLink) Serve(n *NIC) (*ServedNIC, error) {
+	side, err := a.NICSide(n)
 	if err != nil {
 		return nil, err
 	}
-	signals, err := NewConsumer(a.mem[apartSignals:], SignalSlots)
+	signals, err := NewConsumer(a.mem[processSignals:], SignalSlots)
 	if err != nil {
 		return nil, err
 	}
-	results, err := NewProducer(a.mem[apartResults:], ResultSlots)
+	results, err := NewProducer(a.mem[processResults:], ResultSlots)
 	if err != nil {
 		return nil, err
 	}
-	return &Served{apart: a, board: board, signals: signals, results: results,
+	return &ServedNIC{link: a, side: side, signals: signals, results: results,
 		buf: make([]byte, SignalSlots*Slot)}, nil
 }
 
-// Poll does one round, and says whether it found anything to do. own is a clock that need not be
-// the pipeline's: the NIC's time is that of the newest signal, and goes on from there.
-func (s *Served) Poll(own units.Time) (busy bool) {
-	ticks := s.apart.ticks()
+// Poll runs one round, and reports whether there was anything to do. own is a clock that need not
+// be the pipeline's: the NIC's time is extrapolated from that of the newest signal.
+func (s *ServedNIC) Poll(own units.Time) (busy bool) {
+	ticks := s.link.ticks()
 	n := s.signals.Pull(s.buf)
 	for at := 0; at < n; {
 		length, ok := s.signal(s.buf[at:n])
 		if !ok {
-			s.board.nic.counters.Malformed++
-			break // where the next one begins nobody knows
+			s.side.nic.counters.Malformed++
+			break // the next record cannot be located
 		}
 		if !ticks {
-			s.clock.Hear(units.Time(le.Uint64(s.buf[at+16:])), own)
+			s.clock.Update(units.Time(le.Uint64(s.buf[at+16:])), own)
 		}
 		at += length
 	}
 	if !ticks {
-		s.board.Poll(s.clock.Now(own))
+		s.side.Poll(s.clock.Now(own))
 		s.giveResults()
 	}
 	return n > 0
 }
 
-// signal takes in one record.
-func (s *Served) signal(b []byte) (length int, ok bool) {
+// signal processes one record.
+func (s *ServedNIC) signal(b []byte) (length int, ok bool) {
 	if len(b) >= Slot && Type(b[4]) == tick {
 		now := units.Time(le.Uint64(b[16:]))
-		s.board.Poll(now)
+		s.side.Poll(now)
 		s.giveResults()
-		s.board.Poll(now) // an idle one, which shows the counters
-		word(s.apart.mem[apartDone:]).Store(uint64(le.Uint32(b)))
+		s.side.Poll(now) // publishes the counters
+		word(s.link.mem[processDone:]).Store(uint64(le.Uint32(b)))
 		return Slot, true
 	}
 	m := &s.msg
@@ -311,19 +314,19 @@ func (s *Served) signal(b []byte) (length int, ok bool) {
 			return 0, false
 		}
 		length += Slot
-		s.board.Open(m.Flow, s.cmd.result, m.First)
+		s.side.Open(m.Flow, s.cmd.result, m.First)
 	case Stopped:
-		s.board.Close(m.Flow, m.First)
+		s.side.Close(m.Flow, m.First)
 	default:
-		s.board.Report(m.Flow, &m.Event, m.First)
+		s.side.Report(m.Flow, &m.Event, m.First)
 	}
 	return length, true
 }
 
-func (s *Served) giveResults() {
+func (s *ServedNIC) giveResults() {
 	for s.results.roomFor(1) > 0 {
 		r := &s.result
-		if !s.board.Result(r) {
+		if !s.side.Result(r) {
 			return
 		}
 		s.cmd = command{op: opResult, flow: r.Flow, result: r.Decision}

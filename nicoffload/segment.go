@@ -5,18 +5,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The segments that a NIC makes itself. Those that an Extraction cuts have numbers of FirstCustom
-// and up.
+// The IDs of the segments that a NIC makes itself. Those that an Extraction cuts have IDs of
+// FirstCustom and above.
 const (
-	SegmentINT  uint16 = 1 // in-band telemetry, a hop each 32 bytes
+	SegmentINT  uint16 = 1 // in-band telemetry, 32 bytes per hop
 	FirstCustom uint16 = 16
 )
 
 // hopLen is the size of one hop of telemetry in a segment.
 const hopLen = 32
 
-// encodeSegment writes the header of a segment and the segment, padded with zeros to whole Slots,
-// and answers the length of all of it, 0 when there is none.
+// encodeSegment writes a segment with its header, padded with zeros to whole Slots, and returns the
+// total length, or 0 if there is no segment.
 func encodeSegment(b []byte, hops []cc.Hop, id uint16, segment []byte) (length int) {
 	switch {
 	case len(hops) > 0:
@@ -39,7 +39,7 @@ func encodeSegment(b []byte, hops []cc.Hop, id uint16, segment []byte) (length i
 	return n
 }
 
-// decodeSegment reads what messageLen has looked at.
+// decodeSegment reads a segment that messageLen has validated.
 func (m *Message) decodeSegment(b []byte) {
 	id, length := le.Uint16(b), int(le.Uint16(b[2:]))
 	b = b[segmentHeader : segmentHeader+length]
@@ -69,7 +69,7 @@ func decodeHop(b []byte, h *cc.Hop) {
 	}
 }
 
-// The report of a switch: a Slot of its own.
+// encodeSRC writes the report of a switch, which has a Slot of its own.
 func encodeSRC(b []byte, s *cc.SRC) {
 	le.PutUint64(b, uint64(s.Drain))
 	le.PutUint64(b[8:], uint64(s.Rate))

@@ -345,9 +345,13 @@ func (p *PrioPlus) decide() cc.Decision {
 	return d
 }
 
-// pace is the rate that sends a window in a round trip.
+// pace is the rate that sends a window in a round trip; none where that is a line rate that is a
+// guess.
 func (p *PrioPlus) pace(window units.Bytes) units.BitRate {
 	rate := float64(window) * 8 * float64(units.Second) / float64(p.delay)
+	if p.path.Guessed && rate >= float64(p.path.LineRate) {
+		return 0
+	}
 	return units.BitRate(min(max(rate, 1), float64(p.path.LineRate)))
 }
 

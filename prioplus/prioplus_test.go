@@ -466,3 +466,16 @@ func TestLEDBATInside(t *testing.T) {
 	assert.False(t, b.stopped)
 	assert.InDelta(t, 1/float64(b.nflow), float64(b.inner.AI()), 1e-6, "gain 1, over #flow")
 }
+
+// A line rate that is a guess is no limit of a linear start.
+func TestNoPaceOfAGuess(t *testing.T) {
+	b := fifth(t)
+	b.probed(12)
+	b.delay = plain.BaseRTT
+	bdp := plain.BDP()
+	assert.Equal(t, plain.LineRate, b.pace(2*bdp))
+	assert.NotZero(t, b.pace(bdp/2))
+	b.path.Guessed = true
+	assert.Zero(t, b.pace(2*bdp))
+	assert.NotZero(t, b.pace(bdp/2))
+}

@@ -198,11 +198,15 @@ const guessedBDP = 4
 // that has a rate; at least a token, and below that they are spaced.
 func (c *control) decided(r *Receiver, d cc.Decision, now units.Time) {
 	w := units.Bytes(float64(d.Window) * float64(r.kw) / float64(r.k))
+	full := r.bdp
+	if r.path.Guessed {
+		full *= guessedBDP
+	}
 	switch {
 	case d.Rate > 0:
-		w = min(w, units.Bytes(float64(r.bdp)*float64(d.Rate)/float64(r.path.LineRate)))
+		w = min(w, units.Bytes(float64(full)*float64(d.Rate)/float64(r.path.LineRate)))
 	case r.path.Guessed:
-		w = min(w, guessedBDP*r.bdp)
+		w = min(w, full)
 	}
 	c.hold = d.Hold || d.Window <= 0
 	gap := units.Duration(0)

@@ -109,3 +109,46 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 		assert.False(t, s.Ready(&out, now.Add(s.lifetime()+us)), "%v", c.gap)
 	}
 }
+
+// Where the line rate is a guess, a TOKEN goes when it can stand for 16, or for all that is
+// demanded, whatever hosts' gaps are; four BDPs are under way, gaps add nothing, and the round
+// trip, a guess, too, makes the sender discard nothing.
+func TestTokensOfAGuessedPath(t *testing.T) {
+	guess := paper
+	guess.Guessed = true
+	for _, gap := range []units.Duration{0, 100 * us} {
+		g, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
+		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		grants(r, 1)
+		assert.InDelta(t, 4*65_800, float64((r.limit-r.spent)*r.kw/r.k), 17*1538, "a window")
+		for i := range 160 {
+			late(r, gap, 2)
+			before := r.limit
+			for _, n := range grants(r, 2) {
+				require.EqualValues(t, 16*pkt, units.Bytes(n.Limit)-before, "packet %d", i)
+				before = units.Bytes(n.Limit)
+			}
+		}
+		assert.Greater(t, (r.limit-r.spent)*r.kw/r.k, units.Bytes(4*65_800-17*1538), "%v", gap)
+		g.Posted(10_000*pkt, cc.Backlog{Waits: 10_000 * pkt}, 1)
+		for i := range 64 { // a round trip apart, so that a real-time BDP would be a packet
+			n := cc.Notice{Kind: cc.NoticeToken, Limit: uint32((i + 1) * pkt), Gap: gap}
+			require.NoError(t, g.Hear(&n, cc.Backlog{Waits: 10_000 * pkt},
+				units.Time(1+i*3_000_000)))
+		}
+		assert.Zero(t, g.Tally().Discarded)
+	}
+}
+
+// The last tokens do not wait for more: what is demanded is granted.
+func TestAllIsGrantedOnAGuessedPath(t *testing.T) {
+	guess := paper
+	guess.Guessed = true
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
+	require.NoError(t, r.Hear(rts(777*pkt, 0), 1))
+	for grants(r, 1); r.spent < 777*pkt; grants(r, 2) {
+		require.Positive(t, r.limit-r.spent, "something is under way")
+		late(r, us, 2)
+	}
+	assert.EqualValues(t, 777*pkt, r.limit)
+}

@@ -70,6 +70,7 @@ func (o *options) declare(s *cc.Settings, scheme preset) {
 		"parameters, or feedback (ExpressPass's); comes last where it has parameters")
 	param(&o.window, "window", "1BDP", "(0B, inf)", "ToCC V-B",
 		"wire bytes that tokens under way may release, without token CC and at first")
+	s.OnGuess("window", fmt.Sprintf("%dBDP", guessedBDP))
 	param(&o.most, "most", "16BDP", "(0B, inf)", "OURS",
 		"largest window, and what a sender takes at most")
 	param(&o.echo, "echo", "data", "data, cnp", "ToCC V-B; cnp: appendix A",
@@ -79,7 +80,7 @@ func (o *options) declare(s *cc.Settings, scheme preset) {
 	param(&o.age, "age", "200us", "[0s, 1s]", "ToCC V-D",
 		"tokens older than this are discarded; 0: none are")
 	param(&o.realtime, "realtime", "on", "", "ToCC V-D",
-		"tokens beyond one real-time BDP are discarded")
+		"tokens beyond one real-time BDP are discarded, where the line rate is no guess")
 	param(&o.priority, "priority", "0", "[0, 7]", "ToCC VII",
 		"of tokens that wait at the receiver for their time; larger is higher")
 	param(&o.tokenDSCP, "token_dscp", "44", "[0, 63]", "OURS", "DSCP of TOKENs")

@@ -164,14 +164,26 @@ func (r *Receiver) wants() units.Bytes {
 // room says whether what tokens under way release, and what unscheduled packets are, leaves room in
 // the window.
 func (r *Receiver) room() bool {
-	return (r.limit-r.spent+r.unseen)*r.kw < (r.window+r.waits())*r.k
+	return (r.limit-r.spent+r.unseen)*r.kw < (r.window-r.held()+r.waits())*r.k
+}
+
+// held is how much of the window is to be free beyond a token before one goes: where the line rate
+// is a guess, there is no link whose spacing tokens would keep, and those for mostLate more packets
+// go in the same TOKEN. It is a quarter of the window at most, so that the rest keeps the sender
+// busy. OURS.
+func (r *Receiver) held() units.Bytes {
+	if !r.path.Guessed || r.generation != "data" {
+		return 0
+	}
+	return min(mostLate*r.kw, r.window/4)
 }
 
 // waits is what the link carries while data and tokens wait for hosts to poll, beside the window,
 // which is of the fabric. How long tokens wait at the sender nobody tells: as long as data does
-// here. It is 0 where ports have time stamps. OURS.
+// here. It is 0 where ports have time stamps, and where the line rate is a guess: the window is
+// several BDPs then (guessedBDP). OURS.
 func (r *Receiver) waits() units.Bytes {
-	if r.gap == 0 {
+	if r.gap == 0 || r.path.Guessed {
 		return 0
 	}
 	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
@@ -280,12 +292,16 @@ const mostLate = 15
 
 // late is how many tokens more than one a TOKEN grants: those that a host would have sent since it
 // last polled, had it polled all the time. One TOKEN for each would cost it as much as the data. It
-// is 0 where ports have time stamps. OURS.
+// is 0 where ports have time stamps, and as many as there is room for where the line rate is a
+// guess. OURS.
 func (r *Receiver) late() units.Bytes {
-	if r.gap == 0 || r.generation != "data" {
+	if r.generation != "data" || r.gap == 0 && !r.path.Guessed {
 		return 0
 	}
 	tokens := r.path.LineRate.Bytes(r.gap) / r.kw
+	if r.path.Guessed {
+		tokens = mostLate
+	}
 	room := ((r.window+r.waits())*r.k - (r.limit-r.spent+r.unseen)*r.kw) / (r.kw * r.k)
 	return max(0, min(tokens, room, r.wants()/r.k-1, mostLate))
 }

@@ -132,6 +132,11 @@ func (s *Sender) granted(limit units.Bytes, now units.Time) {
 	s.limit = limit
 	s.tally.Granted += bytes
 	s.stock.add(limit, now)
+	// so is the round trip, of which a real-time BDP is: half of all tokens would be granted again
+	// and again
+	if s.path.Guessed {
+		return
+	}
 	if bdp, ok := s.meter.came(bytes, s.path.BaseRTT+2*s.gap, now); ok && s.realtime {
 		s.discard(limit-max(bdp, s.k+s.unit), now) // a token, and what is left of one
 	}

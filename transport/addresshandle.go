@@ -18,9 +18,8 @@ type AddressHandle struct {
 
 // CreateAH makes an address handle and begins to resolve its neighbour.
 func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressHandle, error) {
-	if pd == nil || pd.ep != e {
-		return nil, fmt.Errorf("transport: create AH: protection domain of another endpoint: %w",
-			ErrInvalid)
+	if !pd.serves(e) {
+		return nil, fmt.Errorf("transport: create AH: "+noPD+": %w", ErrInvalid)
 	}
 	if path.SourcePort == 0 {
 		path.SourcePort = firstPort

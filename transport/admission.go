@@ -48,6 +48,7 @@ type admission struct {
 	next   *admission // behind it in the list of those with tokens to send
 	since  units.Time // it has been there
 	queued bool
+	timing bool // the queue pair's timer is to be set before the endpoint looks at timers
 	gone   bool // its queue pair has no part in it any more
 }
 
@@ -300,14 +301,37 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	a.heedGranter(now)
 }
 
+// setTimer has the queue pair's timer set before the endpoint looks at timers. Each packet moves
+// what it waits for: to set it once in a phase of a round is enough.
+func (a *admission) setTimer() {
+	if !a.timing {
+		a.timing = true
+		a.qp.ep.timing = append(a.qp.ep.timing, a)
+	}
+}
+
+// setTimers sets the timers that were put off.
+func (e *Endpoint) setTimers() {
+	for i := 0; i < len(e.timing); i++ {
+		a := e.timing[i]
+		if a.timing = false; !a.gone {
+			a.qp.setTimer()
+		}
+	}
+	e.timing = e.timing[:0]
+}
+
 // heedGranter sees to it that the granter says what it has to say.
 func (a *admission) heedGranter(now units.Time) {
+	if a.queued {
+		return // when its turn comes
+	}
 	next := a.granter.Next()
 	if next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored {
 		return
 	}
 	if next.After(now) {
-		a.qp.setTimer()
+		a.setTimer()
 		return
 	}
 	a.qp.ep.tokens.queue(a, now)

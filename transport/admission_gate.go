@@ -167,7 +167,7 @@ func (a *admission) heedGate() {
 	switch next := a.gate.Next(); {
 	case next == 0:
 	case next.After(qp.ep.now):
-		qp.setTimer()
+		a.setTimer()
 	default:
 		qp.ep.gateSpeaks = true
 		qp.ep.owe(qp)

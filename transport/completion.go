@@ -111,6 +111,7 @@ type CompletionQueue struct {
 	limit   uint32
 	users   int
 	overrun bool
+	ended   bool // by Destroy
 	armed   notify
 	onEvent func(*CompletionQueue)
 }
@@ -132,6 +133,23 @@ func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
 	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)),
 		limit: uint32(depth)}, nil
 }
+
+// Destroy ends the queue, with the completions in it (ibv_destroy_cq); ErrBusy while queue pairs
+// use it.
+func (cq *CompletionQueue) Destroy() error {
+	switch {
+	case cq.ended:
+		return fmt.Errorf("transport: destroy CQ: it was destroyed before: %w", ErrInvalid)
+	case cq.users > 0:
+		return fmt.Errorf("transport: destroy CQ: queue pairs use it %d times; destroy them "+
+			"first: %w", cq.users, ErrBusy)
+	}
+	cq.ended, cq.head = true, cq.tail
+	return nil
+}
+
+// serves reports whether queue pairs of e can complete into the queue; there may be none.
+func (cq *CompletionQueue) serves(e *Endpoint) bool { return cq != nil && cq.ep == e && !cq.ended }
 
 // Poll takes up to len(wcs) completions out of the queue and answers how many.
 func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {

@@ -94,6 +94,7 @@ type Endpoint struct {
 	lastList  int           // the last of turns that is in use
 	waiting   []*QueuePair  // for a neighbour
 	overrun   []*QueuePair  // lost a completion
+	timing    []*admission  // whose timers are to be set
 	timers    *pace.Wheel   // of each queue pair one, by its flow
 	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
 	tokens    tokens
@@ -106,11 +107,12 @@ type Endpoint struct {
 	flows      []wire.QPN // whose flow a name is
 	manager    *manager   // queue pair 1; nil without
 
-	arrived presence // the packet at hand
-	marks   pool[marks]
-	stamps  pool[stamps]
-	probers pool[prober]
-	ranges  [wire.MaxRanges]wire.Range // of the TOKEN at hand
+	departed departed // packets of the queue pair whose turn it is
+	arrived  presence // the packet at hand
+	marks    pool[marks]
+	stamps   pool[stamps]
+	probers  pool[prober]
+	ranges   [wire.MaxRanges]wire.Range // of the TOKEN at hand
 
 	telemetries pool[telemetry]
 	bolts       pool[bolt]
@@ -261,6 +263,7 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
+	e.setTimers()
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.manager != nil {
 		// again: a new connection waits from now on

@@ -10,11 +10,32 @@ import (
 // pairs of its own domain.
 type ProtectionDomain struct {
 	ep    *Endpoint
-	users int // regions, queue pairs, SRQs and address handles
+	users int  // regions, queue pairs, SRQs and address handles
+	freed bool // by Dealloc
 }
 
 // AllocPD makes a protection domain.
 func (e *Endpoint) AllocPD() *ProtectionDomain { return &ProtectionDomain{ep: e} }
+
+// Dealloc ends the domain (ibv_dealloc_pd); ErrBusy while anything was made in it and not ended.
+func (pd *ProtectionDomain) Dealloc() error {
+	switch {
+	case pd.freed:
+		return fmt.Errorf("transport: deallocate PD: it was deallocated before: %w", ErrInvalid)
+	case pd.users > 0:
+		return fmt.Errorf(
+			"transport: deallocate PD: %d regions, queue pairs, SRQs and address handles "+
+				"are in it; end them first: %w", pd.users, ErrBusy)
+	}
+	pd.freed = true
+	return nil
+}
+
+// noPD says what is wrong with a domain that does not serve.
+const noPD = "no protection domain of this endpoint that is still allocated"
+
+// serves reports whether things of e can be made in the domain; there may be none.
+func (pd *ProtectionDomain) serves(e *Endpoint) bool { return pd != nil && pd.ep == e && !pd.freed }
 
 // Access says what may be done to a memory region, or through a queue pair (ibv_access_flags).
 type Access uint8
@@ -61,9 +82,8 @@ func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Acces
 func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64,
 	access Access) (*MemoryRegion, error) {
 	switch {
-	case pd == nil || pd.ep != e:
-		return nil, fmt.Errorf(
-			"transport: register memory: protection domain of another endpoint: %w", ErrInvalid)
+	case !pd.serves(e):
+		return nil, fmt.Errorf("transport: register memory: "+noPD+": %w", ErrInvalid)
 	case addr+uint64(len(mem)) < addr:
 		return nil, fmt.Errorf("transport: register memory: %d bytes at %#x pass the end of the "+
 			"address space: %w", len(mem), addr, ErrInvalid)

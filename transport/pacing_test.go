@@ -535,3 +535,41 @@ func TestNoBurstAfterAStall(t *testing.T) {
 		p.await(a, 1)
 	}
 }
+
+// departures is an algorithm that notes how many packets each TX event reports.
+type departures struct {
+	cc.Fixed
+	packets []int
+	bytes   units.Bytes
+}
+
+func (*departures) Events() cc.EventSet { return cc.Events(cc.TX) }
+
+func (d *departures) On(ev *cc.Event, _ units.Time) cc.Decision {
+	d.packets = append(d.packets, ev.Packets)
+	d.bytes += ev.Bytes
+	return d.Start(0)
+}
+
+// The packets of a turn without a pace are one TX event; those of a paced flow are one each.
+func TestDeparturesOfATurn(t *testing.T) {
+	for _, c := range []struct {
+		rate units.BitRate
+		want []int
+	}{
+		{0, []int{8}},
+		{100 * units.Gbps, []int{1, 1, 1, 1, 1, 1, 1, 1}},
+	} {
+		p := newPair(t)
+		o := defaults()
+		d := &departures{Fixed: cc.Fixed{Window: units.MiB, Rate: c.rate}}
+		o.algorithm = d
+		a, b := p.connected(o)
+		p.settle(units.Millisecond)
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8*1024)},
+			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+		p.await(a, 1)
+		require.Equal(t, c.want, d.packets, "%v", c.rate)
+		require.EqualValues(t, 8*1024, d.bytes)
+	}
+}

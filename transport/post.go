@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -136,8 +137,11 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		switch {
 		case wr.Op != OpSend && wr.Op != OpSendImm:
 			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
-		case wr.AH == nil || wr.AH.ep != qp.ep:
-			return refuse(ErrInvalid, "no address handle of this endpoint")
+		case wr.AH == nil || wr.AH.ep != qp.ep || wr.AH.pd == nil:
+			return refuse(ErrInvalid, "no address handle of this endpoint that is not destroyed")
+		case wr.RemoteQPN > wire.QPNMask:
+			return refuse(ErrInvalid, "queue pair number %#x has more than 24 bits",
+				uint32(wr.RemoteQPN))
 		case w.length > qp.mtu:
 			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
 		}

@@ -249,12 +249,13 @@ func (init *QPInit) validate(e *Endpoint) error {
 	switch {
 	case init.Type > UD:
 		return bad("type %v", init.Type)
-	case init.PD == nil || init.PD.ep != e:
-		return bad("protection domain of another endpoint")
-	case init.SendCQ == nil || init.RecvCQ == nil || init.SendCQ.ep != e || init.RecvCQ.ep != e:
-		return bad("completion queues of another endpoint")
-	case init.SRQ != nil && (init.SRQ.ep != e || init.SRQ.pd != init.PD):
-		return bad("shared receive queue of another endpoint or protection domain")
+	case !init.PD.serves(e):
+		return bad(noPD)
+	case !init.SendCQ.serves(e) || !init.RecvCQ.serves(e):
+		return bad("it needs two completion queues of this endpoint that are not destroyed, or " +
+			"one twice")
+	case init.SRQ != nil && !init.SRQ.serves(init.PD):
+		return bad("its shared receive queue is destroyed, or not of its protection domain")
 	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 ||
 		init.MaxRecvWR > MaxQueueDepth:
 		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,

@@ -514,7 +514,7 @@ func TestRemoteErrors(t *testing.T) {
 		{name: "WRITE, address before the region", wr: write(^uint64(0), 0, 64),
 			status: StatusRemAccessErr, count: access},
 		{name: "WRITE without permission of the queue pair", wr: write(0, 0, 64),
-			status: StatusRemAccessErr, count: access,
+			status: StatusRemInvReqErr, count: invalid,
 			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.access = RemoteRead }},
 		{name: "WRITE without permission of the region", wr: write(0, 0, 64),
 			status: StatusRemAccessErr, count: access,

@@ -7,14 +7,16 @@ import "github.com/goroce/goroce/transport/wire"
 type readEntry struct {
 	first   wire.PSN
 	packets uint32 // of the response
-	next    uint32 // packet of the response to send next; packets: all sent
-	addr    uint64
-	found   uint64 // atomic: the value before
-	length  uint32
-	rkey    uint32
-	msn     uint32
-	atomic  bool
-	done    bool // answered in full at least once
+	// packet that the response begins with: 0, or that of the duplicate which asked again
+	begin  uint32
+	next   uint32 // packet of the response to send next; packets: all sent
+	addr   uint64
+	found  uint64 // atomic: the value before
+	length uint32
+	rkey   uint32
+	msn    uint32
+	atomic bool
+	done   bool // answered in full at least once
 }
 
 // readRing remembers the newest READs and atomics of the peer, as many as max_dest_rd_atomic: a
@@ -35,8 +37,28 @@ type repeats struct {
 	n     int
 }
 
-// readPart is packets next to end of an entry's response.
-type readPart struct{ entry, next, end uint32 }
+// readPart is packets next to end of an entry's response. They are a response of their own, from
+// begin on, unless whole says that they repeat packets of the whole one.
+type readPart struct {
+	entry, begin, next, end uint32
+	length                  uint32 // bytes of the entry up to the part's end
+	whole                   bool
+}
+
+// span is where a packet stands: in a response from packet begin to packet end, which ends at a
+// byte of the entry.
+type span struct{ begin, end, length uint32 }
+
+// span is all of an entry, from where the peer asked for it.
+func (en *readEntry) span() span { return span{en.begin, en.packets, en.length} }
+
+// span is what a part stands in.
+func (part *readPart) span(en *readEntry) span {
+	if part.whole {
+		return span{0, en.packets, en.length}
+	}
+	return span{part.begin, part.end, part.length}
+}
 
 // maxRepeats is how many parts are remembered; what is asked beyond is as good as lost.
 const maxRepeats = 32
@@ -114,21 +136,22 @@ func (q *readRing) sentAgain(part *readPart) {
 	}
 }
 
-// repeat sends packets k to end of entry i once more, all of which were sent.
-func (q *readRing) repeat(i, k, end uint32) bool {
+// repeat sends a part once more, all of which was sent.
+func (q *readRing) repeat(part readPart) bool {
 	if q.repeats == nil {
 		q.repeats = &repeats{}
 	}
 	s := q.repeats
-	for _, part := range s.parts[:s.n] {
-		if part.entry == i && part.next <= k && end <= part.end {
+	for _, old := range s.parts[:s.n] {
+		if old.entry == part.entry && old.next <= part.next && part.end <= old.end &&
+			old.length == part.length {
 			return true
 		}
 	}
 	if s.n == maxRepeats {
 		return false
 	}
-	s.parts[s.n] = readPart{entry: i, next: k, end: end}
+	s.parts[s.n] = part
 	s.n++
 	q.pending++
 	return true
@@ -178,20 +201,31 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 }
 
 // rewind answers a duplicate READ request: it must ask for a part of one that we remember, by the
-// same key (InfiniBand spec 9.7.5.1.2). A part that reaches what was not sent yet is sent with it.
-func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, addr uint64, length, rkey uint32) bool {
+// same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes as
+// were asked for: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
+// that repeats selectively gets the old packets (whole). A part that reaches what was not sent yet
+// is sent with it.
+func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth wire.RETH, whole bool) bool {
 	i, ok := q.find(psn)
-	if !ok || q.at(i).atomic || q.at(i).rkey != rkey {
+	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey() {
 		return false
 	}
 	en := q.at(i)
-	k := uint32(psn.Sub(en.first))
+	k, length := uint32(psn.Sub(en.first)), reth.Len()
 	offset := k << mtuShift
-	if addr != en.addr+uint64(offset) || uint64(offset)+uint64(length) > uint64(en.length) {
+	if reth.VA() != en.addr+uint64(offset) || uint64(offset)+uint64(length) > uint64(en.length) {
 		return false
 	}
-	if end := k + max(1, uint32((uint64(length)+1<<mtuShift-1)>>mtuShift)); end < en.next {
-		return q.repeat(i, k, end)
+	end := k + max(1, uint32((uint64(length)+1<<mtuShift-1)>>mtuShift))
+	part := readPart{entry: i, begin: k, next: k, end: end, length: offset + length, whole: whole}
+	if whole {
+		part.length = en.length
+	}
+	if end < en.next || end == en.next && part.length != en.length {
+		return q.repeat(part)
+	}
+	if !whole && k < en.next {
+		en.begin = k
 	}
 	q.again(i, k)
 	return true

@@ -69,32 +69,36 @@ func (q *receiveQueue) pop() *recvWQE {
 
 // SharedReceiveQueue is a receive queue that many queue pairs take from (ibv_srq).
 type SharedReceiveQueue struct {
-	ep    *Endpoint
 	pd    *ProtectionDomain
 	queue receiveQueue
 	low   uint32 // armed limit
 	users int
+	ended bool // by Destroy
 }
 
 // CreateSRQ makes a shared receive queue of depth entries, maxSGE elements each (0 means 1).
 func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedReceiveQueue, error) {
 	maxSGE = max(maxSGE, 1)
-	if pd == nil || pd.ep != e {
-		return nil, fmt.Errorf("transport: create SRQ: protection domain of another endpoint: %w",
-			ErrInvalid)
+	if !pd.serves(e) {
+		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
 	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
 			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
 	}
-	s := &SharedReceiveQueue{ep: e, pd: pd}
+	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)
 	pd.users++
 	return s, nil
 }
 
 // PostRecv adds a receive (ibv_post_srq_recv).
-func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error { return s.queue.post(rr) }
+func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
+	if s.ended {
+		return fmt.Errorf("transport: post receive: the shared queue is destroyed: %w", ErrInvalid)
+	}
+	return s.queue.post(rr)
+}
 
 // Arm asks for one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
@@ -104,12 +108,20 @@ func (s *SharedReceiveQueue) Len() int { return int(s.queue.len()) }
 
 // Destroy ends the queue; ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {
-	if s.users > 0 {
-		return fmt.Errorf("transport: destroy SRQ: %d queue pairs use it: %w", s.users, ErrBusy)
+	switch {
+	case s.ended:
+		return fmt.Errorf("transport: destroy SRQ: it was destroyed before: %w", ErrInvalid)
+	case s.users > 0:
+		return fmt.Errorf("transport: destroy SRQ: %d queue pairs use it; destroy them first: %w",
+			s.users, ErrBusy)
 	}
+	s.ended = true
 	s.pd.users--
 	return nil
 }
+
+// serves reports whether queue pairs of a domain can take receives from the queue.
+func (s *SharedReceiveQueue) serves(pd *ProtectionDomain) bool { return s.pd == pd && !s.ended }
 
 // takeRecv takes the next receive for an incoming message.
 func (rcv *receiver) takeRecv() bool {

@@ -65,6 +65,12 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) 
 
 // transmitNow does so, of a queue pair that no other one goes before.
 func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
+	sent, again = snd.transmitPackets(now, quantum)
+	snd.conn().cong.tellSent(now)
+	return sent, again
+}
+
+func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again bool) {
 	qp := snd.conn()
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false
@@ -114,6 +120,7 @@ func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again boo
 		case sendNoRoom:
 			return sent, true
 		case sendFailed:
+			qp.cong.tellSent(now)
 			qp.failAt(snd.next, StatusLocProtErr, AsyncQPFatal)
 			return sent, false
 		}
@@ -286,8 +293,7 @@ func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
 	qp.cong.onSent(size)
 	qp.loss.expectAnswer(now)
 	if qp.cong.expects(cc.TX) {
-		qp.cong.report(cc.Event{Kind: cc.TX, PSN: uint32(first), Packets: int(n),
-			Bytes: units.Bytes(size)}, now)
+		qp.cong.addSent(first, n, size, now)
 	}
 }
 
@@ -366,61 +372,6 @@ func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	b.SetLen(total)
 	e.push(qp.class)
 	return sendDone
-}
-
-// gather copies len(dst) bytes from offset of the message into a packet.
-func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
-	if len(dst) == 0 {
-		return true
-	}
-	if w.flags&Inline != 0 {
-		at := int(slot)*int(snd.cold().maxInline) + int(offset)
-		copy(dst, snd.q.inline[at:at+len(dst)])
-		return true
-	}
-	if w.sges == 1 {
-		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
-		if ok {
-			copy(dst, src)
-		}
-		return ok
-	}
-	return snd.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
-		n := copy(dst, piece)
-		dst = dst[n:]
-	})
-}
-
-// eachPiece walks n bytes from offset of a request's scatter/gather list.
-func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
-	visit func([]byte)) bool {
-	extra := snd.q.sges[slot*uint32(snd.cold().maxSGE-1):]
-	return walkSGEs(snd.q.pd, w.sge, extra, w.sges, offset, n, access, visit)
-}
-
-// walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
-// an element is not what its key allows.
-func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
-	access Access, visit func([]byte)) bool {
-	for i := uint8(0); i < count && n > 0; i++ {
-		s := first
-		if i > 0 {
-			s = extra[i-1]
-		}
-		if offset >= s.Length {
-			offset -= s.Length
-			continue
-		}
-		size := min(s.Length-offset, n)
-		piece, ok := pd.memory(s.Addr+uint64(offset), size, s.LKey, access)
-		if !ok {
-			return false
-		}
-		visit(piece)
-		n -= size
-		offset = 0
-	}
-	return n == 0
 }
 
 // failAt ends the request at index i of the send queue with an error, after flushing those before

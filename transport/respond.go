@@ -138,7 +138,8 @@ func (rcv *receiver) respondRead() bool {
 	qp := rcv.conn()
 	q := &rcv.reads
 	if part := q.repeated(); part != nil {
-		switch rcv.sendResponse(q.at(part.entry), part.next) {
+		en := q.at(part.entry)
+		switch rcv.sendResponse(en, part.next, part.span(en)) {
 		case sendNoRoom:
 			return false
 		case sendFailed:
@@ -150,7 +151,7 @@ func (rcv *receiver) respondRead() bool {
 		return true
 	}
 	en := q.oldest()
-	switch rcv.sendResponse(en, en.next) {
+	switch rcv.sendResponse(en, en.next, en.span()) {
 	case sendNoRoom:
 		return false
 	case sendFailed:
@@ -178,9 +179,9 @@ func (rcv *receiver) regionGone(psn wire.PSN) {
 	qp.fatal(AsyncQPAccessErr)
 }
 
-// sendResponse sends packet k of a READ response, or an atomic's result. It fails when the memory
-// is not registered any more.
-func (rcv *receiver) sendResponse(en *readEntry, k uint32) sendStatus {
+// sendResponse sends packet k of a READ response, which stands in a span, or an atomic's result. It
+// fails when the memory is not registered any more.
+func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	qp := rcv.conn()
 	e := qp.ep
 	b := e.frame(packet.ClassData)
@@ -199,12 +200,12 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32) sendStatus {
 		return sendDone
 	}
 	offset := k << qp.mtuShift
-	size := min(en.length-offset, qp.mtu)
+	size := min(in.length-offset, qp.mtu)
 	src, ok := rcv.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
 	if !ok {
 		return sendFailed
 	}
-	at := placeOf(k == 0, k+1 == en.packets)
+	at := placeOf(k == in.begin, k+1 == in.end)
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: responses[at], PSN: psn}, int(size))
 	frame := room[:total]
 	if at != placeMiddle {

@@ -144,7 +144,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 		if info.Kind == wire.Write {
 			rcv.message = messageWrite
 		}
-		if p.AckReq {
+		if p.AckReq && qp.Type == RC {
 			rcv.owe(answerAck, 0)
 		}
 		return
@@ -158,7 +158,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 	if completes {
 		rcv.deliver(p, info)
 	}
-	if p.AckReq {
+	if p.AckReq && qp.Type == RC {
 		rcv.owe(answerAck, 0)
 	}
 }
@@ -173,8 +173,8 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 		length <= qp.mtu {
 		return wire.NakInvalidRequest, false
 	}
-	if qp.access&RemoteWrite == 0 {
-		return wire.NakRemoteAccess, false
+	if qp.access&RemoteWrite == 0 { // not supported by this queue pair, rather than denied by a key
+		return wire.NakInvalidRequest, false
 	}
 	if _, ok := rcv.pd.memory(reth.VA(), length, reth.RKey(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
@@ -340,7 +340,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 		return
 	}
 	if qp.access&RemoteRead == 0 {
-		rcv.refuseRequest(wire.NakRemoteAccess)
+		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
 	if _, ok := rcv.pd.memory(reth.VA(), length, reth.RKey(), RemoteRead); !ok {
@@ -370,7 +370,7 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 		return
 	}
 	if qp.access&RemoteAtomic == 0 {
-		rcv.refuseRequest(wire.NakRemoteAccess)
+		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
 	mem, ok := rcv.pd.memory(h.VA(), 8, h.RKey(), RemoteAtomic)
@@ -406,8 +406,7 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 			rcv.owe(answerAck, 0)
 		}
 	case wire.Read:
-		reth := p.RETH()
-		known = rcv.reads.rewind(p.PSN, qp.mtuShift, reth.VA(), reth.Len(), reth.RKey())
+		known = rcv.reads.rewind(p.PSN, qp.mtuShift, p.RETH(), qp.selective())
 	default:
 		known = rcv.reads.replay(p.PSN)
 	}

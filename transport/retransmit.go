@@ -152,11 +152,12 @@ func (loss *lossRecovery) timedOut(now units.Time) {
 // loseUnresolved ends the oldest unreliable request: its next hop does not answer.
 func (loss *lossRecovery) loseUnresolved() {
 	qp := loss.conn()
-	if !qp.waits || qp.snd.isIdle() {
+	if !qp.waits || qp.snd.isIdle() || qp.state == SQDrained && !qp.snd.hasBegun() {
 		return
 	}
 	qp.ep.counters.NoNeighbor++
 	qp.snd.skipOldest(StatusSuccess)
+	qp.noticeDrained()
 	qp.ep.activate(qp)
 }
 

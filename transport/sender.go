@@ -94,6 +94,9 @@ func (snd *sender) finishOldest(s Status) {
 // skipOldest completes the oldest work request, no packet of which will leave any more.
 func (snd *sender) skipOldest(s Status) {
 	w := snd.oldest()
+	if snd.begun == snd.done { // as far as SQD is concerned, which waits for what has begun
+		snd.begun++
+	}
 	snd.done++
 	snd.next, snd.packet = snd.done, 0
 	snd.complete(w, s)

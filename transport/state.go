@@ -69,6 +69,10 @@ type RTSAttr struct {
 }
 
 func (qp *QueuePair) want(op string, states ...State) error {
+	if qp.ep.qps.find(qp.Num) != qp {
+		return fmt.Errorf("transport: QP %#x to %s: it is destroyed: %w", uint32(qp.Num), op,
+			ErrState)
+	}
 	for _, s := range states {
 		if qp.state == s {
 			return nil

@@ -20,6 +20,7 @@ func (qp *QueuePair) setTimer() {
 
 // runTimers lets the queue pairs do what is due.
 func (e *Endpoint) runTimers(now units.Time) {
+	e.setTimers()
 	for f, due := e.timers.Due(now); due; f, due = e.timers.Due(now) {
 		if qp := e.qps.find(e.flows[f]); qp != nil {
 			qp.onTimer(now)

@@ -164,8 +164,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--tx_dept 3", "is it --tx-depth?"},
 		{writeBW, "--histogram", "is it --report-histogram?"},
 		{writeBW, "-Z", "unknown shorthand flag"},
-		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: there is no driver " +
-			"\"bluefield\"; there are process, soft, and off"},
+		{writeBW, "--cc swift --offload bluefield", "--offload bluefield: unknown driver " +
+			"\"bluefield\", want process, soft or off"},
 		{writeBW, "--offload soft",
 			"--offload soft: there is no congestion control to offload; give --cc"},
 		{writeBW, "-n", "flag needs an argument"},
@@ -223,7 +223,7 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--tocc generation=rate", "with rate-based generation nobody can predict"},
 		{writeBW, "--tocc k=4096 -c UC", "--connection UC: --tocc needs RC"},
 		{sendBW, "--tocc k=4096 -c UD", "--connection UD: --tocc needs RC"},
-		{sendBW, "--carc llc=1B", "llc=1B is less than a line of 64B"},
+		{sendBW, "--carc llc=1B", "llc=1B, want at least one line of 64B"},
 		{sendBW, "--carc cache=4MiB", "cache"},
 		{sendBW, "--carc llc=4MiB -c UC", "--connection UC: --carc needs RC"},
 		{sendBW, "--carc llc=4MiB,mode=rr",

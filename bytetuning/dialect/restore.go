@@ -33,6 +33,7 @@ func (r *Rendering) Restore(saved string) string {
 	var lines []string
 	// the last section in lines; the indentation of what was taken from it last, with all below
 	opened, depth := "", 0
+	section = "" // a line that stands in no section is in none of ours
 	for line := range strings.Lines(saved) {
 		line = strings.TrimRight(line, " \t\r\n")
 		words, in := strings.Fields(line), len(line)-len(strings.TrimLeft(line, " \t"))

@@ -8,10 +8,8 @@ import (
 
 // CloseOnExec runs fn and sees to it that no descriptor which DPDK opens meanwhile, without the
 // flag that Go sets on its own, reaches a child process: one that was started would hold EAL's
-// memory or a raw socket. No child starts while fn runs.
-//
-// EAL's interrupt thread opens an epoll descriptor whenever its sources change, at any time: a
-// child may get that one. It gives no access to what it watches.
+// memory or a raw socket. No child starts while fn runs. EAL's interrupt thread opens an epoll
+// descriptor whenever its sources change, at any time: for that one epoll.c sets the flag.
 func CloseOnExec(fn func() error) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()

@@ -6,9 +6,13 @@ package eal
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"runtime/cgo"
 )
+
+// ErrAlarm says that OnInterrupt did not run its function.
+var ErrAlarm = errors.New("eal: alarm")
 
 // OnInterrupt runs fn on EAL's interrupt thread, where drivers handle what they are told about
 // their devices, and waits for it: nothing of that kind happens meanwhile. It must run inside a
@@ -19,7 +23,7 @@ func OnInterrupt(fn func() error) error {
 	call := cgo.NewHandle(func() { done <- fn() })
 	if rc := C.gr_on_interrupt(C.uintptr_t(call)); rc != 0 {
 		call.Delete()
-		return fmt.Errorf("eal: alarm: %w", Errno(int(rc)))
+		return fmt.Errorf("%w: %w", ErrAlarm, Errno(int(rc)))
 	}
 	return <-done
 }

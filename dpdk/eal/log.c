@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
 
@@ -101,12 +102,21 @@ void gr_log_clear(void)
 	pthread_mutex_unlock(&log_buffer.lock);
 }
 
+/* EAL keeps pointers to the arguments, but changes argv. This copy, with argv behind it, shows
+ * LeakSanitizer that they are in use. */
+static char **volatile arguments;
+
 int gr_eal_init(int argc, char **argv)
 {
 	FILE *out = stdout, *err = stderr;
 	FILE *quiet = stream(nowhere, _IOFBF), *kept = stream(stderr_write, _IOLBF);
 	int rc;
 
+	arguments = calloc(argc + 1, sizeof *argv);
+	if (arguments != NULL) {
+		memcpy(arguments, argv, argc * sizeof *argv);
+		arguments[argc] = (char *)argv;
+	}
 	if (quiet != NULL)
 		stdout = quiet;
 	if (kept != NULL)

@@ -14,8 +14,6 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -24,65 +22,7 @@
 #include <rte_interrupts.h>
 #include <rte_malloc.h>
 
-#include "guard.h"
-
-/* Descriptors are not for the children of this process, and no peer blocks the interrupt thread. */
-
-int __real_socket(int domain, int type, int protocol);
-int __wrap_socket(int domain, int type, int protocol)
-{
-	if (rte_thread_is_intr())
-		type |= SOCK_CLOEXEC | SOCK_NONBLOCK;
-	return __real_socket(domain, type, protocol);
-}
-
-int __real_accept(int fd, struct sockaddr *addr, socklen_t *len);
-int __wrap_accept(int fd, struct sockaddr *addr, socklen_t *len)
-{
-	if (rte_thread_is_intr())
-		return accept4(fd, addr, len, SOCK_CLOEXEC | SOCK_NONBLOCK);
-	return __real_accept(fd, addr, len);
-}
-
-int __real_eventfd(unsigned value, int flags);
-int __wrap_eventfd(unsigned value, int flags)
-{
-	return __real_eventfd(value, rte_thread_is_intr() ? flags | EFD_CLOEXEC : flags);
-}
-
-int __real_memfd_create(const char *name, unsigned flags);
-int __wrap_memfd_create(const char *name, unsigned flags)
-{
-	return __real_memfd_create(name, rte_thread_is_intr() ? flags | MFD_CLOEXEC : flags);
-}
-
-/* When its greeting of a new client fails, the driver closes the connection but not its
- * registration, which makes EAL abort the process. So no message fails: the connection ends, as
- * any other, when the driver has read what came before its end. */
-ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
-ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
-{
-	ssize_t sent;
-
-	if (!rte_thread_is_intr())
-		return __real_sendmsg(fd, message, flags);
-	sent = __real_sendmsg(fd, message, flags | MSG_NOSIGNAL);
-	if (sent < 0) {
-		shutdown(fd, SHUT_RDWR);
-		sent = message->msg_iov[0].iov_len; /* there is no other */
-	}
-	return sent;
-}
-
-/* The driver marks a device disconnected and then unmaps the memory it shares with the peer,
- * without asking whether a queue is at work there. Once every queue has been seen outside, none
- * will touch the memory again, because each looks at the mark after it entered. */
-void __real_memif_free_regions(void *dev);
-void __wrap_memif_free_regions(void *dev)
-{
-	gr_guards_pass();
-	__real_memif_free_regions(dev);
-}
+#include "memifhandshake.h"
 
 /* The sockets that the driver listens at and has connections on. */
 struct channel {
@@ -91,6 +31,9 @@ struct channel {
 	rte_intr_callback_fn callback;
 	void *arg;
 	struct region *regions;
+	int ring; /* descriptor of a ring that the driver has not taken; -1: there is none */
+	int server;
+	struct gr_memif_handshake handshake;
 };
 
 static struct channel *channels;
@@ -113,8 +56,12 @@ static void forget_regions(struct channel *c, int close_them)
 	}
 }
 
-/* Types of messages. */
-enum { ADD_REGION = 4, ADD_RING = 5, CONNECT = 6 };
+static void forget_ring(struct channel *c)
+{
+	if (c->ring >= 0)
+		close(c->ring);
+	c->ring = -1;
+}
 
 static void keep_region(struct channel *c, int fd)
 {
@@ -126,28 +73,61 @@ static void keep_region(struct channel *c, int fd)
 	c->regions = r;
 }
 
-/* The driver takes one descriptor of a message that comes with memory or with a ring, and loses
- * all others. */
-static void received(struct channel *c, struct msghdr *message)
+/* Returns the first descriptor that came with the message, and closes the others: the driver takes
+ * one, and loses all others. */
+static int descriptor_of(struct msghdr *message)
 {
-	uint16_t type;
-	int fd, taken = 0;
+	int fd, first = -1;
 
-	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
-	if (type == CONNECT)
-		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
 	for (struct cmsghdr *m = CMSG_FIRSTHDR(message); m != NULL; m = CMSG_NXTHDR(message, m)) {
 		if (m->cmsg_level != SOL_SOCKET || m->cmsg_type != SCM_RIGHTS)
 			continue;
 		for (size_t at = CMSG_LEN(0); at + sizeof fd <= m->cmsg_len; at += sizeof fd) {
 			memcpy(&fd, (char *)m + at, sizeof fd);
-			if (taken || (type != ADD_REGION && type != ADD_RING))
+			if (first < 0)
+				first = fd;
+			else
 				close(fd);
-			else if (type == ADD_REGION)
-				keep_region(c, fd);
-			taken = 1;
 		}
 	}
+	return first;
+}
+
+/* The driver gets a message that it does not know instead of one that is not right. It takes a
+ * descriptor of memory, or of a ring that it has, and loses any other. */
+static void received(struct channel *c, struct msghdr *message)
+{
+	uint16_t type;
+	int fd = descriptor_of(message);
+
+	forget_ring(c);
+	memcpy(&type, message->msg_iov[0].iov_base, sizeof type);
+	if (!gr_memif_may_say(&c->handshake, c->server, message->msg_iov[0].iov_base, fd)) {
+		type = GR_MEMIF_UNKNOWN;
+		memcpy(message->msg_iov[0].iov_base, &type, sizeof type);
+	}
+	if (type == GR_MEMIF_CONNECT)
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+	if (fd < 0)
+		return;
+	if (type == GR_MEMIF_ADD_REGION)
+		keep_region(c, fd);
+	else if (type == GR_MEMIF_ADD_RING)
+		c->ring = fd;
+	else
+		close(fd);
+}
+
+int __real_rte_intr_fd_set(struct rte_intr_handle *handle, int fd);
+int __wrap_rte_intr_fd_set(struct rte_intr_handle *handle, int fd)
+{
+	int rc = __real_rte_intr_fd_set(handle, fd);
+
+	if (rc == 0 && fd >= 0 && rte_thread_is_intr())
+		for (struct channel *c = channels; c != NULL; c = c->next)
+			if (c->ring == fd)
+				c->ring = -1;
+	return rc;
 }
 
 static struct channel *channel_of(int fd)
@@ -169,11 +149,42 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 		return __real_recvmsg(fd, message, flags);
 	length = __real_recvmsg(fd, message, flags | MSG_CMSG_CLOEXEC);
 	c = channel_of(fd);
-	if (length >= 0 && c != NULL)
+	if (length > 0 && c != NULL && message->msg_iov[0].iov_len >= GR_MEMIF_LENGTH)
 		received(c, message);
 	return length;
 }
 
+/* Reports whether the socket is a server's. A client's is not bound to a name. */
+static int has_name(int fd)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof un;
+
+	return getsockname(fd, (struct sockaddr *)&un, &len) == 0 && un.sun_family == AF_UNIX &&
+	       len > offsetof(struct sockaddr_un, sun_path);
+}
+
+static int listens(int fd)
+{
+	int yes = 0;
+	socklen_t len = sizeof yes;
+
+	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
+}
+
+/* Closes the listener, and makes its path free. */
+static void stop_listening(int fd)
+{
+	struct sockaddr_un un;
+	socklen_t len = sizeof un;
+
+	memset(&un, 0, sizeof un);
+	if (getsockname(fd, (struct sockaddr *)&un, &len) == 0 && un.sun_path[0] != '\0')
+		unlink(un.sun_path);
+	close(fd);
+}
+
+/* The driver forgets the socket that it listens at when it cannot be told of connections. */
 int __real_rte_intr_callback_register(const struct rte_intr_handle *handle,
 				      rte_intr_callback_fn callback, void *arg);
 int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
@@ -181,6 +192,8 @@ int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
 {
 	int rc = __real_rte_intr_callback_register(handle, callback, arg);
 
+	if (rc < 0 && rte_thread_is_intr() && listens(rte_intr_fd_get(handle)))
+		stop_listening(rte_intr_fd_get(handle));
 	if (rc == 0 && rte_thread_is_intr()) {
 		struct channel *c = malloc(sizeof *c);
 		if (c == NULL)
@@ -190,6 +203,8 @@ int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
 			.handle = (struct rte_intr_handle *)handle,
 			.callback = callback,
 			.arg = arg,
+			.ring = -1,
+			.server = has_name(rte_intr_fd_get(handle)),
 		};
 		channels = c;
 	}
@@ -203,6 +218,7 @@ static void forget(void *arg)
 		if (c->arg == arg) {
 			*link = c->next;
 			forget_regions(c, 1);
+			forget_ring(c);
 			free(c);
 			return;
 		}
@@ -235,6 +251,19 @@ int __wrap_rte_intr_callback_unregister_pending(const struct rte_intr_handle *ha
 	return rc;
 }
 
+void gr_memif_stop_listening(const void *arg)
+{
+	struct channel *c = channels;
+
+	while (c != NULL && c->arg != arg)
+		c = c->next;
+	if (c == NULL ||
+	    __real_rte_intr_callback_unregister(c->handle, c->callback, c->arg) <= 0)
+		return;
+	stop_listening(rte_intr_fd_get(c->handle));
+	forget(c->arg);
+}
+
 /* Reports whether a socket is bound to the name, as the listener and what it accepted are. */
 static int bound(int fd, const char *name)
 {
@@ -246,14 +275,6 @@ static int bound(int fd, const char *name)
 		return 0;
 	return strncmp(un.sun_path, name, sizeof un.sun_path) == 0 || /* or abstract: */
 	       (un.sun_path[0] == '\0' && strncmp(un.sun_path + 1, name, sizeof un.sun_path - 1) == 0);
-}
-
-static int listens(int fd)
-{
-	int yes = 0;
-	socklen_t len = sizeof yes;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
 }
 
 /* Closes the listener of the name, and the connections whose clients have not yet said which
@@ -286,59 +307,4 @@ int32_t __wrap_rte_hash_del_key(const struct rte_hash *table, const void *key)
 	if (rte_thread_is_intr() && table == rte_hash_find_existing("memif-sh"))
 		close_channels(key);
 	return __real_rte_hash_del_key(table, key);
-}
-
-/* The driver loses the interrupt handles of transmit queues, over 20 KiB each. */
-struct handle {
-	struct handle *next;
-	struct rte_intr_handle *handle;
-	uint16_t port;
-};
-
-static struct handle *handles;
-static _Thread_local int setup = -1; /* the port whose queues are being set up */
-
-void gr_memif_setup_begin(uint16_t port) { setup = port; }
-void gr_memif_setup_end(void) { setup = -1; }
-
-struct rte_intr_handle *__real_rte_intr_instance_alloc(uint32_t flags);
-struct rte_intr_handle *__wrap_rte_intr_instance_alloc(uint32_t flags)
-{
-	struct rte_intr_handle *handle = __real_rte_intr_instance_alloc(flags);
-
-	if (handle != NULL && setup >= 0) {
-		struct handle *h = malloc(sizeof *h);
-		if (h == NULL)
-			abort();
-		*h = (struct handle){handles, handle, setup};
-		handles = h;
-	}
-	return handle;
-}
-
-void __real_rte_intr_instance_free(struct rte_intr_handle *handle);
-void __wrap_rte_intr_instance_free(struct rte_intr_handle *handle)
-{
-	if (rte_thread_is_intr()) {
-		for (struct handle **link = &handles; *link != NULL; link = &(*link)->next) {
-			struct handle *h = *link;
-			if (h->handle == handle) {
-				*link = h->next;
-				free(h);
-				break;
-			}
-		}
-	}
-	__real_rte_intr_instance_free(handle);
-}
-
-void gr_memif_closed(uint16_t port)
-{
-	struct handle *next;
-
-	for (struct handle *h = handles; h != NULL; h = next) {
-		next = h->next;
-		if (h->port == port)
-			rte_intr_instance_free(h->handle);
-	}
 }

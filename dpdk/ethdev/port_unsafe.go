@@ -3,6 +3,7 @@ package ethdev
 /*
 #cgo pkg-config: libdpdk
 #cgo LDFLAGS: -lrte_net_ring
+#include <stdio.h>
 #include <stdlib.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
@@ -11,15 +12,35 @@ package ethdev
 #include <rte_eth_ring.h>
 #include "memif.h"
 
+static int attach(const char *bus, const char *name, const char *args)
+{
+	int rc = gr_memif_probe_begin();
+
+	if (rc == 0) {
+		rc = rte_eal_hotplug_add(bus, name, args);
+		gr_memif_probe_end(name, rc != 0);
+	}
+	return rc;
+}
+
 static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsigned ntx)
 {
-	return rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
-		(struct rte_ring *const *)tx, ntx, 0);
+	char device[RTE_DEV_NAME_MAX_LEN];
+	int port = rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
+		(struct rte_ring *const *)tx, ntx, 0), error = rte_errno;
+
+	if (port < 0) { // the device may exist all the same
+		snprintf(device, sizeof device, "net_ring_%s", name);
+		rte_eal_hotplug_remove("vdev", device);
+		rte_errno = error;
+	}
+	return port;
 }
 */
 import "C"
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -48,7 +69,7 @@ func Attach(bus, name, args string) (Port, error) {
 	defer C.free(unsafe.Pointer(cBus))
 	defer C.free(unsafe.Pointer(cName))
 	defer C.free(unsafe.Pointer(cArgs))
-	if rc := C.rte_eal_hotplug_add(cBus, cName, cArgs); rc != 0 {
+	if rc := C.attach(cBus, cName, cArgs); rc != 0 {
 		return 0, eal.Errno(int(rc))
 	}
 	port, err := GetByName(name)
@@ -68,7 +89,8 @@ func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
 	defer C.free(unsafe.Pointer(cTx))
 	id := C.from_rings(s, cRx, C.uint(len(rx)), cTx, C.uint(len(tx)))
 	if id < 0 {
-		return 0, eal.Errno(-1)
+		return 0, fmt.Errorf("device %s of %d and %d rings: %w", name, len(rx), len(tx),
+			eal.Errno(-1))
 	}
 	return Port(id), nil
 }
@@ -84,15 +106,20 @@ func pointers(rings []*ring.Ring) *unsafe.Pointer {
 	return array
 }
 
-// Detach closes the device and takes it off its bus. The Port is meaningless afterwards.
+// Detach closes the device and takes it off its bus, which closes it too where it would not be. The
+// Port is meaningless afterwards.
 func (p Port) Detach() error {
 	var info C.struct_rte_eth_dev_info
 	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &info); rc != 0 {
-		return eal.Errno(int(rc))
+		return fmt.Errorf("what to detach: %w", eal.Errno(int(rc)))
 	}
+	var errs []error
 	if rc := C.rte_eth_dev_close(C.uint16_t(p)); rc != 0 {
-		return eal.Errno(int(rc))
+		errs = append(errs, fmt.Errorf("close: %w", eal.Errno(int(rc))))
 	}
 	C.gr_memif_closed(C.uint16_t(p))
-	return eal.Errno(int(C.rte_dev_remove(info.device)))
+	if rc := C.rte_dev_remove(info.device); rc != 0 {
+		errs = append(errs, fmt.Errorf("remove: %w", eal.Errno(int(rc))))
+	}
+	return errors.Join(errs...)
 }

@@ -5,6 +5,14 @@ package ethdev
 #include <rte_ethdev.h>
 #include <rte_mbuf_dyn.h>
 #include "burst.h"
+
+// In C's memory, since bursts hand it over; the same for the life of the process.
+static struct gr_stamps stamps;
+
+static struct gr_stamps *register_stamps(void)
+{
+	return rte_mbuf_dyn_rx_timestamp_register(&stamps.offset, &stamps.flag) == 0 ? &stamps : NULL;
+}
 */
 import "C"
 
@@ -20,17 +28,11 @@ type Stamps C.struct_gr_stamps
 // RegisterRxTimestamp finds the place in every mbuf of the process
 // (rte_mbuf_dyn_rx_timestamp_register).
 func RegisterRxTimestamp() (*Stamps, error) {
-	var (
-		offset C.int
-		flag   C.uint64_t
-	)
-	if rc := C.rte_mbuf_dyn_rx_timestamp_register(&offset, &flag); rc != 0 {
+	s := C.register_stamps()
+	if s == nil {
 		return nil, eal.Errno(-1)
 	}
-	// In C's memory: bursts hand it over, and it lives as long as the process.
-	s := (*Stamps)(C.calloc(1, C.sizeof_struct_gr_stamps))
-	s.offset, s.flag = offset, flag
-	return s, nil
+	return (*Stamps)(s), nil
 }
 
 // ReadClock reads the device's clock, in the ticks of Stamps (rte_eth_read_clock).

@@ -74,7 +74,7 @@ func TestLeft(t *testing.T) {
 	a := &tap{Algorithm: listener{func(ev *cc.Event) { left = append(left, ev.Left) }}, trace: tr}
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 1)
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 2)
-	a.On(&cc.Event{Kind: cc.TX, Bytes: 1_000}, 3) // it did not ask for those
+	a.On(&cc.Event{Kind: cc.TX, Packets: 1, Bytes: 1_000}, 3) // it did not ask for those
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 4_000}, 4)
 	assert.Equal(t, []units.Bytes{7_000, 4_000, 0}, left)
 	assert.True(t, tr.Ended)

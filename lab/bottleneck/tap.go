@@ -47,7 +47,9 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 	case cc.TX:
 		if f.Bytes > 0 {
-			f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
+			for range ev.Packets { // of one turn
+				f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
+			}
 		}
 	}
 	if ev.Kind == cc.RTT {

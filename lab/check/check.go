@@ -8,55 +8,69 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// Papers answers what is wrong with the results of papers below dir: a paper that the catalogue
-// does not have, an experiment without dir/PAPER/NAME/claims.json, one that the catalogue does not
-// have, and all that claims.Check finds.
-func Papers(c *claims.Catalogue, dir string, papers ...string) []string {
-	var problems []string
-	for _, paper := range papers {
-		known := false
-		for _, e := range c.Experiments {
-			if e.Paper() == paper {
-				known = true
-				problems = append(problems, experiment(e, dir)...)
-			}
+// Results returns what is wrong with the results of experiments below dir: an experiment without
+// dir/PAPER/NAME/claims.json, a result in the papers' directories that belongs to no experiment of
+// the catalogue, and all that claims.Check and claims.Compare find.
+func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) []string {
+	var problems, papers []string
+	for _, e := range experiments {
+		if !slices.Contains(papers, e.Paper()) {
+			papers = append(papers, e.Paper())
 		}
-		if !known {
-			problems = append(problems, fmt.Sprintf("%s: the catalogue has no such paper", paper))
+		r, path, err := read(e, dir)
+		if err != nil {
+			problems = append(problems, fmt.Sprintf("%s: %v", e.ID, err))
 			continue
 		}
+		for _, p := range slices.Concat(claims.Check(e, r), claims.Compare(e, r)) {
+			problems = append(problems, path+": "+p)
+		}
+	}
+	for _, paper := range papers {
 		problems = append(problems, strangers(c, dir, paper)...)
 	}
 	return problems
 }
 
-// experiment answers what is wrong with the result of one experiment.
-func experiment(e *claims.Experiment, dir string) []string {
+// Update sets the committed verdicts on the claims of experiments to those of their results below
+// dir. It returns a line for each change. An experiment without a result, or with one that
+// claims.Check rejects, is an error, joined with others of its kind.
+func Update(dir string, experiments []*claims.Experiment) (changes []string, err error) {
+	for _, e := range experiments {
+		r, path, bad := read(e, dir)
+		if bad != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w", e.ID, bad))
+			continue
+		}
+		if problems := claims.Check(e, r); len(problems) > 0 {
+			err = errors.Join(err, fmt.Errorf("%s: %s", path, strings.Join(problems, "; ")))
+			continue
+		}
+		changes = append(changes, claims.UpdateVerdicts(e, r)...)
+	}
+	return changes, err
+}
+
+// read returns the result of an experiment and its path.
+func read(e *claims.Experiment, dir string) (*claims.Result, string, error) {
 	path := filepath.Join(dir, filepath.FromSlash(e.ID), "claims.json")
 	r, err := claims.ReadResult(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return []string{fmt.Sprintf("%s: no %s", e.ID, path)}
+		err = fmt.Errorf("no %s", path)
 	}
-	if err != nil {
-		return []string{fmt.Sprintf("%s: %v", e.ID, err)}
-	}
-	var problems []string
-	for _, p := range claims.Check(e, r) {
-		problems = append(problems, path+": "+p)
-	}
-	return problems
+	return r, path, err
 }
 
-// strangers answers the results that belong to no experiment.
+// strangers returns the results that belong to no experiment.
 func strangers(c *claims.Catalogue, dir, paper string) []string {
 	entries, err := os.ReadDir(filepath.Join(dir, paper))
-	// that it is missing is said for each experiment
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Results reports each missing result
 		return []string{err.Error()}
 	}
 	var problems []string
@@ -69,7 +83,7 @@ func strangers(c *claims.Catalogue, dir, paper string) []string {
 	return problems
 }
 
-// Complete answers the papers whose results are said to be complete: dir/COMPLETE names one on a
+// Complete returns the papers of which every experiment has a result: dir/COMPLETE names one on a
 // line; # begins a comment.
 func Complete(dir string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "COMPLETE"))

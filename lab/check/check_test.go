@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/lab/labtest"
 )
 
-// Results that are complete: one claim passed, one failed with a note, one not judged with a note.
+// Results that are complete and as expected: one claim holds, one fails, one is not judged.
 const (
 	goodDice = `{"experiment": "demo/dice", "scale": "small", "seeds": [1], "commit": "c1", "claims": [
 		{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},
@@ -29,7 +29,7 @@ func put(t *testing.T, dir, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-func TestPapers(t *testing.T) {
+func TestResults(t *testing.T) {
 	for _, c := range []struct {
 		name       string
 		old, new   string // of goodDice
@@ -42,14 +42,18 @@ func TestPapers(t *testing.T) {
 			want: "demo/dice/mean: it is missing"},
 		{name: "a claim is unknown", old: "dice/spread", new: "dice/mode",
 			want: "demo/dice/mode: demo/dice has no such claim"},
-		{name: "a failed claim has no note", old: "fair",
-			want: "demo/dice/certain: it fails, and no note says why"},
-		{name: "a null claim has no note", old: "full only",
-			want: "demo/dice/spread: it is not judged, and no note says why"},
+		{name: "a failed claim needs no note", old: "fair"},
+		{name: "a claim that held fails",
+			old: `0.1, "pass": true, "note": ""`, new: `0.9, "pass": false, "note": "few throws"`,
+			want: "demo/dice/mean: fails at small scale, but the committed verdict is holds: " +
+				"expected <= 0.2, got 0.9: few throws"},
+		{name: "a claim that failed holds", old: `1, "pass": false`, new: `6, "pass": true`,
+			want: "demo/dice/certain: holds at small scale, but the committed verdict is fails; " +
+				"update the verdict"},
+		{name: "a null claim has no note", old: "full only", want: "demo/dice/spread: it is not judged, and no note says why"},
 		{name: "a pass does not follow", old: "0.1", new: "0.9",
 			want: "demo/dice/mean: pass is true"},
-		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`,
-			want: "it is a result of demo/coins"},
+		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "it is a result of demo/coins"},
 		{name: "broken", old: `"scale"`, new: `"scales"`, want: `unknown field "scales"`},
 		{name: "a stranger", otherFiles: map[string]string{"demo/cards/claims.json": "{}"},
 			want: "demo/cards: the catalogue has no such experiment"},
@@ -64,7 +68,8 @@ func TestPapers(t *testing.T) {
 			for name, text := range c.otherFiles {
 				put(t, dir, name, text)
 			}
-			problems := strings.Join(Papers(labtest.Catalogue(t), dir, "demo"), "\n")
+			catalogue := labtest.Catalogue(t)
+			problems := strings.Join(Results(catalogue, dir, catalogue.Experiments), "\n")
 			if c.want == "" {
 				assert.Empty(t, problems)
 			} else {
@@ -75,13 +80,27 @@ func TestPapers(t *testing.T) {
 }
 
 func TestWhatIsMissing(t *testing.T) {
-	dir := t.TempDir()
+	dir, catalogue := t.TempDir(), labtest.Catalogue(t)
 	assert.Equal(t, []string{
 		"demo/dice: no " + filepath.Join(dir, "demo/dice/claims.json"),
 		"demo/coins: no " + filepath.Join(dir, "demo/coins/claims.json"),
-		"poker: the catalogue has no such paper",
-	}, Papers(labtest.Catalogue(t), dir, "demo", "poker"))
-	assert.Empty(t, Papers(labtest.Catalogue(t), dir))
+	}, Results(catalogue, dir, catalogue.Experiments))
+	assert.Empty(t, Results(catalogue, dir, nil))
+}
+
+// TestUpdate: results are accepted, except one that Check rejects.
+func TestUpdate(t *testing.T) {
+	dir, catalogue := t.TempDir(), labtest.Catalogue(t)
+	put(t, dir, "demo/dice/claims.json", strings.Replace(goodDice, `1, "pass": false`, `6, "pass": true`, 1))
+	changes, err := Update(dir, catalogue.Experiments)
+	assert.EqualError(t, err, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json"))
+	assert.Equal(t, []string{"demo/dice/certain at small scale: holds, was fails"}, changes)
+	assert.Empty(t, Results(catalogue, dir, catalogue.Experiments[:1]))
+
+	put(t, dir, "demo/coins/claims.json", strings.Replace(goodCoins, "0.5", "0.9", 1))
+	changes, err = Update(dir, catalogue.Experiments[1:])
+	assert.ErrorContains(t, err, "demo/coins/heads: pass is true, and between 0.4 and 0.6 at full scale of 0.9 is false")
+	assert.Empty(t, changes)
 }
 
 func TestComplete(t *testing.T) {

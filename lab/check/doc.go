@@ -1,4 +1,5 @@
-// Package check tells whether committed results are complete and in order.
+// Package check compares results with the catalogue and with the committed verdicts, and updates
+// the verdicts.
 //
 // The package imports claims.
 package check

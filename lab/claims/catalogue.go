@@ -16,6 +16,8 @@ type Catalogue struct {
 	Meta        Meta
 	Common      map[string]string // set-ups that several experiments share, by name
 	Experiments []*Experiment
+
+	strays []string // claims of ReadVerdicts's files that the catalogue does not have
 }
 
 // Meta is what the words of the catalogue mean, and which figures it covers.
@@ -57,13 +59,20 @@ func (c *Covered) UnmarshalYAML(n *yaml.Node) error {
 	return nil
 }
 
-// Load reads the catalogue that is built into the program.
+// Load reads the catalogue and the verdicts that are built into the program.
 func Load() (*Catalogue, error) {
 	sub, err := fs.Sub(files, "catalogue")
 	if err != nil {
 		return nil, fmt.Errorf("claims: the catalogue: %w", err)
 	}
-	return Parse(sub)
+	c, err := Parse(sub)
+	if err != nil {
+		return nil, err
+	}
+	if sub, err = fs.Sub(verdictFiles, "verdicts"); err != nil {
+		return nil, fmt.Errorf("claims: the verdicts: %w", err)
+	}
+	return c, c.ReadVerdicts(sub)
 }
 
 // Papers answers the groups of experiments, in order.

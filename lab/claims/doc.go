@@ -7,9 +7,13 @@
 // set-ups that the others use. [Load] reads and checks it.
 //
 // A run of an experiment measures a [Value] for each claim. [Judge] turns the values into verdicts,
-// a [Result] keeps them in a claims.json, and [Check] tells whether such a file is complete and
-// follows from its values. An expectation is never widened to make a run pass: a claim that fails
-// stays in the file with a note.
+// a [Result] keeps them in a claims.json, and [Check] returns what such a file lacks or what does
+// not follow from its values. An expectation is never widened to make a run pass.
+//
+// Beside the catalogue, verdicts/ has a file for each paper with the committed verdict on each
+// claim at full and at small scale: holds, fails or not judged, and the reason. [Compare] returns
+// where a result differs from them, in either direction, and [UpdateVerdicts] accepts a result. A
+// claim that measures the machine that runs it is not judged.
 //
 // The package has no state. Of ours it imports units only; it runs no experiment.
 package claims

@@ -40,6 +40,8 @@ type Claim struct {
 	// high, medium or low: will a faithful reproduction show it?
 	Confidence string `yaml:"confidence"`
 	Because    string `yaml:"because"` // why it is not high
+
+	verdicts *verdictEntry // committed; see Expected
 }
 
 // Paper is the part of the id before the slash.

@@ -7,12 +7,12 @@ import (
 	"slices"
 )
 
-// Judge answers a verdict for every claim of e, in order, from the values that a run measured and
+// Judge returns a verdict for every claim of e, in order, from the values that a run measured and
 // the notes that it made, both by the claims' short names. A claim without a value, or that is not
-// judged at this scale, passes neither way and the note says so; so does one whose value does not
-// have the form that the claim asks for. Why a claim fails nobody but its experiment can say:
-// without a note of its own it has none, and Check finds that. A name that e has no claim of is an
-// error, joined with others of its kind; the verdicts are good all the same.
+// judged at this scale, neither passes nor fails, and its note says so; the same goes for one whose
+// value does not have the form that the claim asks for. A note never changes a verdict. A name that
+// e has no claim of is an error, joined with others of its kind; the verdicts are valid all the
+// same.
 func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict,
 	error) {
 	verdicts := make([]Verdict, len(e.Claims))
@@ -32,6 +32,9 @@ func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string
 	return verdicts, errors.Join(unknown...)
 }
 
+// onlyFull is the note, and the reason, of a claim that small.claims does not name.
+const onlyFull = "not judged at small scale"
+
 func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdict {
 	pass, why := c.pass(e, scale, v)
 	if note == "" && pass == nil {
@@ -43,7 +46,7 @@ func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdic
 // pass judges v at a scale, and says why when it cannot.
 func (c *Claim) pass(e *Experiment, scale Scale, v Value) (*bool, string) {
 	if scale == SmallScale && !e.JudgedSmall(c.Short()) {
-		return nil, "not judged at small scale"
+		return nil, onlyFull
 	}
 	if v.IsNull() {
 		return nil, "not measured"

@@ -34,7 +34,7 @@ type Verdict struct {
 	ID    string `json:"id"`
 	Value Value  `json:"value"`
 	Pass  *bool  `json:"pass"` // nil: not judged, and Note says why
-	Note  string `json:"note"` // never empty when Pass is not true
+	Note  string `json:"note"` // a comment on the value; never empty when Pass is nil
 }
 
 // ReadResult reads a claims.json.

@@ -44,7 +44,8 @@ func (r *Results) Claim(short string, v any) {
 	r.values[short] = value
 }
 
-// Note explains why a claim fails, or why it has no value. It does not turn a failure into a pass.
+// Note comments on the value of a claim, or says why it has none. It does not change the verdict:
+// why a claim is expected to fail is in lab/claims/verdicts.
 func (r *Results) Note(short, format string, args ...any) {
 	r.notes[short] = fmt.Sprintf(format, args...)
 }

@@ -14,10 +14,11 @@ import (
 	"github.com/goroce/goroce/lab/figure"
 )
 
-//go:embed common.yaml catalogue.yaml
+//go:embed common.yaml catalogue.yaml verdicts.yaml
 var files embed.FS
 
-// Catalogue is that of the paper demo: demo/dice and demo/coins.
+// Catalogue returns that of the paper demo, demo/dice and demo/coins, with its verdicts at both
+// scales: what Dice says, and that heads holds.
 func Catalogue(t testing.TB) *claims.Catalogue {
 	t.Helper()
 	dir := fstest.MapFS{}
@@ -29,11 +30,20 @@ func Catalogue(t testing.TB) *claims.Catalogue {
 	}
 	c, err := claims.Parse(dir)
 	require.NoError(t, err)
+	require.NoError(t, c.ReadVerdicts(Verdicts(t)))
 	return c
 }
 
-// Dice is the code of demo/dice. Of its claims mean passes, certain fails with a note, and spread
-// is judged at full scale only. demo/coins has no code.
+// Verdicts returns the files of the verdicts on demo.
+func Verdicts(t testing.TB) fstest.MapFS {
+	t.Helper()
+	text, err := files.ReadFile("verdicts.yaml")
+	require.NoError(t, err)
+	return fstest.MapFS{"demo.yaml": {Data: text}}
+}
+
+// Dice is the code of demo/dice. Of its claims mean holds, certain fails, and spread is judged at
+// full scale only, where it holds. demo/coins has no code.
 var Dice = &experiment.Experiment{
 	ID: "demo/dice",
 	Cells: func(s experiment.Scale) []experiment.Cell {

@@ -34,8 +34,11 @@ type Claim struct {
 	Expect string // at the scale of the run
 	Ours   string // rounded
 	Exact  string
-	Mark   string // pass, fail or not judged
+	Mark   claims.Outcome
 	Note   string
+
+	Verdict claims.ExpectedVerdict // committed at the scale of the run; the zero value if none is
+	Agrees  bool                   // whether Mark is the committed verdict
 }
 
 func newExperiment(e *claims.Experiment) *Experiment { return &Experiment{Experiment: e} }
@@ -95,32 +98,50 @@ func (v *Experiment) read(dir string) error {
 	return err
 }
 
-// judged adds a claim with what a result says about it.
+// judged adds a claim with what a result says about it, and the committed verdict.
 func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
-	row := Claim{Claim: c, Expect: c.At(r.Scale).String(), Mark: "not judged"}
+	row := Claim{Claim: c, Expect: c.At(r.Scale).String(), Mark: claims.NotJudged}
 	i := slices.IndexFunc(r.Claims, func(d claims.Verdict) bool { return d.ID == c.ID })
 	if i < 0 {
 		row.Note = "missing"
 	} else {
 		d := r.Claims[i]
-		row.Note = d.Note
+		row.Note, row.Mark = d.Note, d.Outcome()
 		if !d.Value.IsNull() {
 			row.Exact = d.Value.String()
 			row.Ours = rounded(row.Exact)
 		}
-		if d.Pass != nil {
-			row.Mark = map[bool]string{true: "pass", false: "fail"}[*d.Pass]
-		}
 	}
-	switch row.Mark {
-	case "pass":
-		v.Count.Passed++
-	case "fail":
-		v.Count.Failed++
-	default:
-		v.Count.NotJudged++
+	if expected := c.Expected(r.Scale); expected != nil {
+		row.Verdict, row.Agrees = *expected, i >= 0 && expected.Agrees(row.Mark)
 	}
+	v.Count.add(row.count())
 	v.Claims = append(v.Claims, row)
+}
+
+// count counts one claim.
+func (c *Claim) count() Count {
+	n := Count{Differ: 1}
+	if c.Agrees {
+		n.Differ = 0
+	}
+	switch c.Mark {
+	case claims.Holds:
+		n.Passed++
+	case claims.Fails:
+		n.Failed++
+	default:
+		n.NotJudged++
+	}
+	return n
+}
+
+// Reason is why the committed verdict is what it is, where that is not the note of the run.
+func (c *Claim) Reason() string {
+	if c.Verdict.Reason == strings.Join(strings.Fields(c.Note), " ") {
+		return ""
+	}
+	return c.Verdict.Reason
 }
 
 func seedsText(seeds []uint64) string { return strings.Trim(fmt.Sprint(seeds), "[]") }

@@ -22,13 +22,14 @@ type Paper struct {
 	Experiments []*Experiment
 }
 
-// Count counts claims by their marks.
-type Count struct{ Passed, Failed, NotJudged int }
+// Count counts claims by their marks, and those that differ from the committed verdicts.
+type Count struct{ Passed, Failed, NotJudged, Differ int }
 
 func (c *Count) add(d Count) {
 	c.Passed += d.Passed
 	c.Failed += d.Failed
 	c.NotJudged += d.NotJudged
+	c.Differ += d.Differ
 }
 
 // add puts an experiment behind those that are there.

@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -82,9 +83,9 @@ func TestPageTellsAll(t *testing.T) {
 		"<= 0.2 high confidence",
 		"certain: one die always shows a <six>",
 		"low confidence: the paper's die was loaded",
-		"✗ fail our die is <fair>",
-		"✓ pass",
-		"○ not judged not judged at small scale",
+		"✗ fails our die is <fair> fails agrees the die is <fair>",
+		"✓ holds holds agrees",
+		"○ not judged not judged at small scale not judged agrees",
 		`throws of n dice, "n = 1, 2, 3", 500 throws of each`,
 		"At small scale: n = 1, 2; 100 throws",
 		"scale small seeds 1",
@@ -132,6 +133,26 @@ func TestSVGCannotBringMarkup(t *testing.T) {
 	assert.NotContains(t, got, "alert")
 	assert.Contains(t, got, `alt="a &#34;b&#34; &lt;c&gt;"`)
 	assert.Contains(t, got, `alt="broken.svg"`)
+}
+
+// TestDifferingVerdictsAreShown: a claim that differs from its committed verdict, or has none.
+func TestDifferingVerdictsAreShown(t *testing.T) {
+	dir, l := play(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
+	verdicts := string(labtest.Verdicts(t)["demo.yaml"].Data)
+	flipped := strings.Replace(verdicts, "small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
+	require.NoError(t, l.Catalogue.ReadVerdicts(fstest.MapFS{"demo.yaml": {Data: []byte(flipped)}}))
+	page, err := l.Gather(dir)
+	require.NoError(t, err)
+	assert.Equal(t, Count{Passed: 1, Failed: 1, NotJudged: 1, Differ: 1}, page.Count)
+	read := text(t, html(t, page))
+	assert.Contains(t, read, "1 not judged; 1 differ from the committed verdict")
+	assert.Contains(t, read, "✗ fails our die is <fair> holds differs")
+
+	require.NoError(t, l.Catalogue.ReadVerdicts(fstest.MapFS{}))
+	page, err = l.Gather(dir)
+	require.NoError(t, err)
+	assert.Equal(t, 3, page.Count.Differ)
+	assert.Contains(t, text(t, html(t, page)), "✓ holds none differs")
 }
 
 func TestShardsAreMerged(t *testing.T) {
@@ -191,7 +212,7 @@ func TestWhatIsNotInOrderIsSaid(t *testing.T) {
 	got := html(t, page)
 	read := text(t, got)
 	assert.Contains(t, read, "demo/dice/certain: it is missing")
-	assert.Contains(t, read, "○ not judged missing")
+	assert.Contains(t, read, "○ not judged missing fails differs the die is <fair>")
 	assert.Contains(t, got, `<td title="0.123456789">0.1235</td>`)
 	assert.Contains(t, read, "demo/coins/claims.json", "the error is on the page")
 	_, err = lab(t).Gather(filepath.Join(dir, "nowhere"))

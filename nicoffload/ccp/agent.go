@@ -6,23 +6,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Agent is CCP's agent: it makes events of reports, lets algorithms of cc decide, and sends
-// updates. It belongs to one core.
+// Agent is CCP's agent: it converts reports into events for algorithms of cc, and sends updates. It
+// belongs to one core.
 type Agent struct {
-	config  Config
-	program *Program
-	reports *nicoffload.Consumer
-	replies *nicoffload.Producer
-	roster  *nicoffload.Roster
-	inline  cc.Inline
-	flows   []agentFlow
-	names   []nicoffload.Handle
-	msg     Message
-	in, out []byte
-	event   cc.Event
-	updates [2]Update
-	busy    units.Time // until then, with what it has
-	begun   bool
+	config    Config
+	program   *Program
+	reports   *nicoffload.Consumer
+	replies   *nicoffload.Producer
+	handoff   *nicoffload.Handoff
+	inline    cc.Inline
+	flows     []agentFlow
+	handles   []nicoffload.Handle
+	msg       Message
+	in, out   []byte
+	event     cc.Event
+	updates   [2]Update
+	busyUntil units.Time // when the current report will have been handled
+	serving   bool       // busy is valid
 
 	counters AgentCounters
 }
@@ -31,59 +31,59 @@ type agentFlow struct {
 	handle nicoffload.Handle
 	name   cc.Flow
 	live   bool
-	psn    uint32 // packets acknowledged, for there are no sequence numbers
+	psn    uint32 // number of acknowledged packets, since reports have no sequence numbers
 }
 
-// AgentCounters is what went through an Agent.
+// AgentCounters counts events of an Agent.
 type AgentCounters struct {
 	Reports   uint64
 	Events    uint64
 	Updates   uint64
-	Dropped   uint64 // updates that there was no room for
-	Stale     uint64 // reports of flows that there are not
+	Dropped   uint64 // updates without room in the ring
+	Stale     uint64 // reports of nonexistent flows
 	Malformed uint64
 }
 
-// NewAgent makes an agent for a datapath that is whose ever: it is at the other ends of the rings,
-// and puts the algorithms of flows into the roster before it tells of them.
+// NewAgent returns an agent for any datapath at the other ends of the rings. The datapath puts the
+// algorithms of flows into the handoff before it announces the flows.
 func NewAgent(c Config, reports *nicoffload.Consumer, replies *nicoffload.Producer,
-	roster *nicoffload.Roster) (*Agent, error) {
+	handoff *nicoffload.Handoff) (*Agent, error) {
 	p, err := c.compiled()
 	if err != nil {
 		return nil, err
 	}
-	return &Agent{config: c, program: p, reports: reports, replies: replies, roster: roster,
+	return &Agent{config: c, program: p, reports: reports, replies: replies, handoff: handoff,
 		in: make([]byte, MaxMessage+nicoffload.Slot)}, nil
 }
 
-// Poll handles reports, as many as there is time for, but of those that come meanwhile no more than
-// could have waited. It answers when it next has something to do.
+// Poll handles reports, as many as the service time allows, and at most as many as were waiting
+// when it began. It returns when it next has something to do.
 func (a *Agent) Poll(now units.Time) units.Time {
 	next := units.Earlier(a.inline.Poll(now), now.Add(units.Forever))
 	for name, some := a.inline.Changed(); some; name, some = a.inline.Changed() {
-		a.update(&a.flows[a.names[name].Index()])
+		a.update(&a.flows[a.handles[name].Index()])
 	}
 	for most := a.reports.Waiting(); most > 0 && a.reports.Waiting() > 0; most-- {
 		if a.config.Service > 0 {
-			if !a.begun { // it was idle: this one takes from now
-				a.busy, a.begun = now.Add(a.config.Service), true
+			if !a.serving { // it was idle: the service begins now
+				a.busyUntil, a.serving = now.Add(a.config.Service), true
 			}
-			if a.busy.After(now) {
-				return units.Earlier(next, a.busy)
+			if a.busyUntil.After(now) {
+				return units.Earlier(next, a.busyUntil)
 			}
-			a.busy = a.busy.Add(a.config.Service)
+			a.busyUntil = a.busyUntil.Add(a.config.Service)
 		}
 		if _, ok := pull(a.reports, &a.msg, a.in); !ok {
 			a.counters.Malformed++
 			continue
 		}
-		a.hear(now)
+		a.handle(now)
 	}
-	a.begun = false
+	a.serving = false
 	return next
 }
 
-func (a *Agent) hear(now units.Time) {
+func (a *Agent) handle(now units.Time) {
 	m := &a.msg
 	h := nicoffload.Handle(m.Flow)
 	switch m.Kind {
@@ -101,7 +101,7 @@ func (a *Agent) hear(now units.Time) {
 		case m.Program == 0 && len(m.Fields) == 0:
 			a.inline.Remove(f.name)
 			f.live = false
-		// of another program: expected right after a change
+			// Of another program: expected right after a change.
 		case m.Program != a.program.ID || len(m.Fields) != reportFields:
 			a.counters.Stale++
 		default:
@@ -131,25 +131,25 @@ func (a *Agent) begin(h nicoffload.Handle, now units.Time) {
 		a.inline.Remove(f.name)
 		f.live = false
 	}
-	algorithm, err := a.roster.Adopt(h)
+	algorithm, err := a.handoff.Adopt(h)
 	if err != nil {
 		a.counters.Stale++
 		return
 	}
 	*f = agentFlow{handle: h, live: true, name: a.inline.Add(algorithm, now)}
-	for int(f.name) >= len(a.names) {
-		a.names = append(a.names, 0)
+	for int(f.name) >= len(a.handles) {
+		a.handles = append(a.handles, 0)
 	}
-	a.names[f.name] = h
-	a.inline.Decision(f.name) // the datapath has it
+	a.handles[f.name] = h
+	a.inline.Decision(f.name) // known to the datapath
 	a.msg.Kind, a.msg.Flow, a.msg.Program, a.msg.Updates = ChangeProg, uint32(h), a.program.ID, nil
 	a.reply()
 }
 
-// report makes events of a report: what was lost, then what was acknowledged.
+// report converts a report into events: first losses, then acknowledgements.
 func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 	a.counters.Reports++
-	const most = 1 << 40 // of anything; a report is not trusted
+	const most = 1 << 40 // bound of each value, since reports are not trusted
 	for i := range r {
 		r[i] = min(r[i], most)
 	}
@@ -159,16 +159,16 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 		SndNxt:   (f.psn + uint32(r[reportFlying])) & (1<<24 - 1),
 		InFlight: units.Bytes(r[reportFlight]), Left: units.Bytes(r[reportPending])}
 	if r[reportTimeout] > 0 {
-		a.tell(state, cc.RTO, now)
+		a.dispatch(state, cc.RTO, now)
 	}
 	if r[reportLost] > 0 {
-		a.tell(state, cc.OOO, now)
+		a.dispatch(state, cc.OOO, now)
 	}
 	wants := a.inline.Wants(f.name)
 	switch ecn := int(min(r[reportECN], 1<<23)); {
 	case packets == 0:
 		if ecn > 0 {
-			a.tell(state, cc.CNP, now)
+			a.dispatch(state, cc.CNP, now)
 		}
 	default:
 		state.Packets, state.Bytes, state.Marked = int(packets), units.Bytes(r[reportBytes]),
@@ -179,20 +179,20 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 		} else if ecn > 0 && wants.Has(cc.ECN) {
 			kind = cc.ECN
 		}
-		a.tell(state, kind, now)
+		a.dispatch(state, kind, now)
 	}
 	a.update(f)
 }
 
-func (a *Agent) tell(ev cc.Event, kind cc.Kind, now units.Time) {
+func (a *Agent) dispatch(ev cc.Event, kind cc.Kind, now units.Time) {
 	a.counters.Events++
 	a.event = ev
 	a.event.Kind = kind
 	a.inline.Report(&a.event, now)
 }
 
-// update tells the datapath of a decision that changed. CCP knows neither to hold nor to probe: a
-// flow that is to stop sends a packet at a time.
+// update sends a changed decision to the datapath. CCP supports neither Hold nor ProbeAt: a flow on
+// hold gets a window of one byte, so that it sends one packet at a time.
 func (a *Agent) update(f *agentFlow) {
 	d, changed := a.inline.Decision(f.name)
 	if !changed {
@@ -215,5 +215,5 @@ func (a *Agent) reply() {
 	}
 }
 
-// Counters answers what went through.
+// Counters returns the counters.
 func (a *Agent) Counters() AgentCounters { return a.counters }

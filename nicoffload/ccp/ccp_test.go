@@ -90,10 +90,10 @@ func TestMessages(t *testing.T) {
 	}
 	var back Message
 	_, err = back.Decode(many.Append(nil))
-	assert.ErrorIs(t, err, ErrMalformed, "more than there are registers")
+	assert.ErrorIs(t, err, ErrMalformed, "more updates than registers")
 }
 
-// run runs a program once, and answers its first report register.
+// run runs a program once, and returns its first report register.
 func run(t *testing.T, body string, prims map[uint32]uint64) (uint64, error) {
 	m := machine(t, "(def (c 5) (Report (x 3)))"+body)
 	for i, v := range prims {
@@ -118,13 +118,14 @@ func TestLanguage(t *testing.T) {
 		"(when true (:= Report.x (if false 8)))":       3,
 		"(when true (:= Report.x (!if false 8)))":      8,
 		"(when true (:= Report.x (+ 1 (if false 8))))": 1,
-		// the first that is true
-		"(when true (:= Report.x 1)) (when true (:= Report.x 2))":                1,
-		"(when true (:= Report.x 1) (fallthrough)) (when true (:= Report.x 2))":  2,
-		"(when false (:= Report.x 1)) (when true (:= Report.x 2)) # and no more": 2,
-		"(when true (:= Report.x Micros))":                                       50,
-		"(when true (:= Report.x (+ Cwnd Rate)))":                                3000,
-		"(when true (:= Report.x Flow.rtt_sample_us))":                           infinity, // none
+		// the first true condition
+		"(when true (:= Report.x 1)) (when true (:= Report.x 2))":               1,
+		"(when true (:= Report.x 1) (fallthrough)) (when true (:= Report.x 2))": 2,
+		"(when false (:= Report.x 1)) (when true (:= Report.x 2)) # comment":    2,
+		"(when true (:= Report.x Micros))":                                      50,
+		"(when true (:= Report.x (+ Cwnd Rate)))":                               3000,
+		// no sample
+		"(when true (:= Report.x Flow.rtt_sample_us))": infinity,
 	} {
 		got, err := run(t, body, nil)
 		require.NoError(t, err, body)
@@ -138,23 +139,23 @@ func TestLanguage(t *testing.T) {
 		assert.EqualValues(t, 3, got)
 	}
 	for text, want := range map[string]string{
-		"":                                 "begins with (def",
-		"(when true)":                      "begins with (def",
-		"(def (Report (x 0)":               "2 ( without",
-		"(def))":                           "a ) without",
-		"(def (x y))":                      `nobody knows "y"`,
-		"(def (x Ack.now))":                "is a number",
-		"(def (x 1) (x 2))":                "taken",
-		"(def (__x 1))":                    "taken",
-		"(def (x))":                        "no definition",
-		"(def) (if)":                       "no (when",
-		"(def) (when true (:= Ack.now 5))": "cannot be set",
-		"(def) (when true (:= nothing 5))": "cannot be set",
-		"(def) (when true (stop))":         "no statement",
-		"(def) (when (+ 1))":               "no expression",
-		"(def) (when (+ 1 two))":           `nobody knows "two"`,
-		"(def) (when 4294967296)":          "nobody knows",
-		"(def) (when (+ (+ (+ (+ (+ (+ (+ (+ (+ 1 1) 1) 1) 1) 1) 1) 1) 1) 1))": "values between",
+		"":                                 "want (def ...)",
+		"(when true)":                      "want (def ...)",
+		"(def (Report (x 0)":               "2 unclosed parentheses",
+		"(def))":                           "unmatched )",
+		"(def (x y))":                      `unknown name "y"`,
+		"(def (x Ack.now))":                "want a number",
+		"(def (x 1) (x 2))":                "already in use",
+		"(def (__x 1))":                    "already in use",
+		"(def (x))":                        "want (name value)",
+		"(def) (if)":                       "want (when condition ...)",
+		"(def) (when true (:= Ack.now 5))": "not writable",
+		"(def) (when true (:= nothing 5))": "not writable",
+		"(def) (when true (stop))":         "want a statement",
+		"(def) (when (+ 1))":               "want an expression",
+		"(def) (when (+ 1 two))":           `unknown name "two"`,
+		"(def) (when 4294967296)":          "unknown name",
+		"(def) (when (+ (+ (+ (+ (+ (+ (+ (+ (+ 1 1) 1) 1) 1) 1) 1) 1) 1) 1))": "temporary values",
 	} {
 		_, err := Compile(1, text)
 		assert.ErrorContains(t, err, want, text)
@@ -177,7 +178,7 @@ func TestPersistentAndVolatile(t *testing.T) {
 	assert.False(t, m.Update(Update{Register{Control, 500}, 4}))
 }
 
-// FuzzInstall: whatever an agent sends, a machine that takes it stays within its registers.
+// FuzzInstall checks that a machine with any program that it accepts stays within its registers.
 func FuzzInstall(f *testing.F) {
 	for _, text := range []string{PerAck, PerRTT} {
 		p, err := Compile(3, text)
@@ -245,7 +246,7 @@ func controller(t testing.TB, c Config) (*Controller, *Agent) {
 	return ctl, agent
 }
 
-// acks acknowledges a packet each µs on every flow.
+// acks reports an acknowledged packet per µs for every flow.
 func acks(c *Controller, flows []cc.Flow, from, to int, delay units.Duration, marked int) {
 	for now := from; now < to; now++ {
 		for _, f := range flows {
@@ -292,7 +293,7 @@ func TestAlgorithmsUnchanged(t *testing.T) {
 	}
 }
 
-// An algorithm that hears no round trips has its reports each round trip nevertheless, as marks.
+// An algorithm without RTT events gets one report per round trip, too, as marks.
 func TestPerRTTWithoutRTT(t *testing.T) {
 	var heard []cc.Kind
 	c, _ := controller(t, Config{Program: PerRTT})
@@ -316,7 +317,7 @@ func (s *scribe) On(ev *cc.Event, _ units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB}
 }
 
-// What one report says of many acknowledgements is all of them.
+// A report combines all acknowledgements since the last one.
 func TestPerRTTFolds(t *testing.T) {
 	heard := &counting{}
 	c, _ := controller(t, Config{Program: PerRTT})
@@ -329,7 +330,7 @@ func TestPerRTTFolds(t *testing.T) {
 	before := heard.events
 	c.Report(&cc.Event{Kind: cc.OOO, Flow: f}, at(101))
 	c.Poll(at(101))
-	assert.Greater(t, heard.events, before, "loss does not wait")
+	assert.Greater(t, heard.events, before, "a loss is reported at once")
 	c.Report(&cc.Event{Kind: cc.CNP, Flow: f}, at(102))
 	acks(c, []cc.Flow{f}, 103, 120, 9*us, 0)
 	assert.Zero(t, c.Counters().Malformed)
@@ -344,7 +345,7 @@ func (c *counting) On(ev *cc.Event, _ units.Time) cc.Decision {
 	return cc.Decision{Window: units.Bytes(c.events)}
 }
 
-// An agent that is too slow: the ring fills, and reports are lost with all they counted.
+// With an agent that is too slow the ring fills, and reports are lost with all they counted.
 func TestSlowAgentLosesReports(t *testing.T) {
 	heard := &counting{}
 	c, agent := controller(t, Config{Ring: 256, Service: 4 * us})
@@ -355,7 +356,7 @@ func TestSlowAgentLosesReports(t *testing.T) {
 	}
 	acks(c, []cc.Flow{f}, 20, 10_020, 9*us, 0)
 	n := c.Counters()
-	assert.InDelta(t, 2500, float64(agent.Counters().Reports), 5, "one each 4 µs")
+	assert.InDelta(t, 2500, float64(agent.Counters().Reports), 5, "one per 4 µs")
 	assert.EqualValues(t, 10_000, n.Reports+n.Dropped)
 	assert.InDelta(t, 7500-85, float64(n.Dropped), 20)
 	for now := 10_020; now < 12_000; now++ {
@@ -367,8 +368,8 @@ func TestSlowAgentLosesReports(t *testing.T) {
 
 func TestConfigs(t *testing.T) {
 	for want, c := range map[string]Config{
-		"power of two": {Ring: 1000}, "reports 1 fields": {Program: "(def (Report (x 1)))"},
-		"begins with": {Program: "x"}, "service time": {Service: -1},
+		"power of two": {Ring: 1000}, "1 report fields": {Program: "(def (Report (x 1)))"},
+		"want (def": {Program: "x"}, "service time": {Service: -1},
 	} {
 		_, _, err := New(c, true)
 		assert.ErrorContains(t, err, want)
@@ -389,7 +390,7 @@ func TestReportsDoNotAllocate(t *testing.T) {
 func BenchmarkPerAck(b *testing.B) { benchmark(b, PerAck) }
 func BenchmarkPerRTT(b *testing.B) { benchmark(b, PerRTT) }
 
-// benchmark is an acknowledgement through program, report and algorithm, on one core.
+// benchmark passes acknowledgements through program, report and algorithm, on one core.
 func benchmark(b *testing.B, program string) {
 	c, _ := controller(b, Config{Program: program})
 	f := c.Add(algorithm(b, "swift"), 0)
@@ -411,7 +412,7 @@ func benchmark(b *testing.B, program string) {
 	}
 }
 
-// A length that no message has is not read beyond what there is room for.
+// A message with an invalid length is not read beyond the buffer.
 func TestLengthsBeyondTheRoom(t *testing.T) {
 	for _, length := range []uint16{0, headerLen, MaxMessage, MaxMessage + 1,
 		MaxMessage + nicoffload.Slot, math.MaxUint16} {
@@ -426,7 +427,7 @@ func TestLengthsBeyondTheRoom(t *testing.T) {
 	}
 }
 
-// An update of one of the two leaves the other as it is.
+// An update of one register leaves the other as it is.
 func TestUpdatesOfOneRegister(t *testing.T) {
 	c, _, err := New(Config{}, true)
 	require.NoError(t, err)
@@ -438,13 +439,13 @@ func TestUpdatesOfOneRegister(t *testing.T) {
 	said := func(now int, updates ...Update) cc.Decision {
 		c.Poll(at(now))
 		c.msg = Message{Kind: UpdateFields, Flow: uint32(c.flows[f].handle), Updates: updates}
-		require.True(t, len(updates) == 0 || c.hear())
+		require.True(t, len(updates) == 0 || c.handle())
 		c.Report(&cc.Event{Kind: cc.RTT, Flow: f, Packets: 1, Bytes: 4096, Delay: us}, at(now))
 		d, _ := c.Decision(f)
 		return d
 	}
 	cwnd, rate := Register{Implicit, Cwnd}, Register{Implicit, Rate}
-	said(1) // it hears of the program
+	said(1) // installs the program
 	assert.Equal(t, cc.Decision{Window: 64 * units.KiB, Rate: 8000}, said(2, Update{rate, 1000}))
 	assert.Equal(t, cc.Decision{Window: 5000, Rate: 8000}, said(3, Update{cwnd, 5000}))
 	assert.Equal(t, cc.Decision{Window: 6000, Rate: 16000},

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// Compile reads a program in CCP's language: one (def ...), then (when condition statement...) in
-// order.
+// Compile compiles a program in CCP's language: one (def ...), followed by (when condition
+// statement...) in order.
 //
 //	(def (gain 2) (Report (volatile acked 0) (rtt +infinity)))
 //	(when true (:= Report.acked (+ Report.acked Ack.bytes_acked)) (fallthrough))
 //	(when (> Micros 100) (report) (:= Micros 0))
 //
-// It has + - * / < > == && || max min max_wrap ewma if !if, (report), (fallthrough) and (reset),
-// which is (:= Micros 0); the operands are 0 and 1 of && (a product) and || (a maximum). A line may
-// end with a # and a comment.
+// The operators are + - * / < > == && || max min max_wrap ewma if !if; && is a product and || a
+// maximum of operands 0 and 1. The statements besides := are (report), (fallthrough) and (reset),
+// which is (:= Micros 0). A # begins a comment that extends to the end of the line.
 func Compile(id uint32, text string) (*Program, error) {
 	c := compiler{names: map[string]Register{
 		"Cwnd": {Implicit, Cwnd}, "Rate": {Implicit, Rate}, "Micros": {Implicit, Micros},
@@ -65,7 +65,7 @@ func (f form) String() string {
 	return "(" + strings.Join(parts, " ") + ")"
 }
 
-// head is the first word of a list.
+// head returns the first word of a list.
 func (f form) head() string {
 	if len(f.list) == 0 {
 		return ""
@@ -73,8 +73,8 @@ func (f form) head() string {
 	return f.list[0].word
 }
 
-// mostDepth keeps a text from nesting deeper than a stack goes.
-const mostDepth = 100
+// maxDepth bounds the nesting of a program, and with it the recursion.
+const maxDepth = 100
 
 func parse(text string) ([]form, error) {
 	stack := [][]form{nil}
@@ -85,13 +85,13 @@ func parse(text string) ([]form, error) {
 			top := len(stack) - 1
 			switch w {
 			case "(":
-				if top == mostDepth {
-					return nil, fmt.Errorf("parentheses %d deep", mostDepth)
+				if top == maxDepth {
+					return nil, fmt.Errorf("more than %d nested parentheses", maxDepth)
 				}
 				stack = append(stack, nil)
 			case ")":
 				if top == 0 {
-					return nil, fmt.Errorf("a ) without its (")
+					return nil, fmt.Errorf("unmatched )")
 				}
 				stack[top-1] = append(stack[top-1], form{list: stack[top]})
 				stack = stack[:top]
@@ -101,7 +101,7 @@ func parse(text string) ([]form, error) {
 		}
 	}
 	if len(stack) > 1 {
-		return nil, fmt.Errorf("%d ( without their )", len(stack)-1)
+		return nil, fmt.Errorf("%d unclosed parentheses", len(stack)-1)
 	}
 	return stack[0], nil
 }
@@ -116,7 +116,7 @@ type compiler struct {
 
 func (c *compiler) program(forms []form) error {
 	if len(forms) == 0 || forms[0].head() != "def" {
-		return fmt.Errorf("it begins with (def ...)")
+		return fmt.Errorf("want (def ...) at the beginning")
 	}
 	for _, d := range forms[0].list[1:] {
 		if d.head() != "Report" {
@@ -141,7 +141,7 @@ func (c *compiler) program(forms []form) error {
 	return nil
 }
 
-// define is (name value) or (volatile name value).
+// define compiles (name value) or (volatile name value).
 func (c *compiler) define(f form, prefix string, t, volatile RegisterType, next *uint32,
 	most uint32) error {
 	l := f.list
@@ -149,18 +149,18 @@ func (c *compiler) define(f form, prefix string, t, volatile RegisterType, next 
 		t, l = volatile, l[1:]
 	}
 	if len(l) != 2 || l[0].word == "" || l[1].word == "" {
-		return fmt.Errorf("%v is no definition", f)
+		return fmt.Errorf("%v: want (name value)", f)
 	}
 	name := prefix + l[0].word
 	if _, taken := c.names[name]; taken || strings.HasPrefix(l[0].word, "__") {
-		return fmt.Errorf("the name %q is taken", name)
+		return fmt.Errorf("name %q is already in use", name)
 	}
 	value, err := c.operand(l[1])
 	if err != nil {
 		return err
 	}
 	if value.Type != Immediate || *next == most {
-		return fmt.Errorf("%v: its value is a number, and there are %d at most", f, most)
+		return fmt.Errorf("%v: want a number as value, and at most %d definitions", f, most)
 	}
 	r := Register{t, *next}
 	*next++
@@ -170,7 +170,7 @@ func (c *compiler) define(f form, prefix string, t, volatile RegisterType, next 
 
 func (c *compiler) when(f form) error {
 	if f.head() != "when" || len(f.list) < 2 {
-		return fmt.Errorf("%v is no (when condition ...)", f)
+		return fmt.Errorf("%v: want (when condition ...)", f)
 	}
 	var e Expression
 	e.CondStart = uint32(len(c.instructions))
@@ -208,11 +208,11 @@ func (c *compiler) statement(f form) error {
 		return set(Micros, 0)
 	}
 	if f.head() != ":=" || len(f.list) != 3 {
-		return fmt.Errorf("%v is no statement", f)
+		return fmt.Errorf("%v: want a statement", f)
 	}
 	target, ok := c.names[f.list[1].word]
-	if !ok || !target.writable() {
-		return fmt.Errorf("%v: %v cannot be set", f, f.list[1])
+	if !ok || !target.isWritable() {
+		return fmt.Errorf("%v: %v is not writable", f, f.list[1])
 	}
 	if op, left, right, ok := c.operation(f.list[2]); ok {
 		return c.apply(op, target, left, right)
@@ -224,7 +224,7 @@ func (c *compiler) statement(f form) error {
 	return c.emit(opBind, target, value, value)
 }
 
-// operation takes (op left right) apart.
+// operation splits (op left right).
 func (c *compiler) operation(f form) (op Op, left, right form, ok bool) {
 	if len(f.list) != 3 {
 		return 0, form{}, form{}, false
@@ -245,7 +245,7 @@ func (c *compiler) apply(op Op, result Register, left, right form) error {
 	return c.emit(op, result, l, r)
 }
 
-// operand makes a register of a form.
+// operand returns the register that holds the value of a form.
 func (c *compiler) operand(f form) (Register, error) {
 	if f.word != "" {
 		if r, ok := c.names[f.word]; ok {
@@ -253,16 +253,16 @@ func (c *compiler) operand(f form) (Register, error) {
 		}
 		n, err := strconv.ParseUint(f.word, 10, 32)
 		if err != nil {
-			return Register{}, fmt.Errorf("nobody knows %q", f.word)
+			return Register{}, fmt.Errorf("unknown name %q", f.word)
 		}
 		return Register{Immediate, uint32(n)}, nil
 	}
 	op, left, right, ok := c.operation(f)
 	if !ok {
-		return Register{}, fmt.Errorf("%v is no expression", f)
+		return Register{}, fmt.Errorf("%v: want an expression", f)
 	}
 	if c.temporaries == scratch {
-		return Register{}, fmt.Errorf("%v: more than %d values between", f, scratch)
+		return Register{}, fmt.Errorf("%v: more than %d temporary values", f, scratch)
 	}
 	t := Register{Temporary, c.temporaries}
 	c.temporaries++

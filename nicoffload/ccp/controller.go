@@ -8,20 +8,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config is what a Controller and its Agent are made with.
+// Config configures a Controller and its Agent.
 type Config struct {
-	// Program is what runs on every acknowledgement: PerAck, PerRTT, or one with the same report.
+	// Program runs on every acknowledgement: PerAck, PerRTT, or one with the same report.
 	Program string
-	// Ring is how many Slots of 32 bytes there are for reports, one of which takes three; 0 is
-	// 4096.
+	// Ring is the number of Slots for reports, each of which takes three; 0 means 4096.
 	Ring int
-	// Service is how long the agent takes for a report, where time is virtual; 0 is no time.
+	// Service is the time that the agent takes for a report, in virtual time.
 	Service units.Duration
-	// Payload is of a full packet; 0 is 4096.
+	// Payload is the size of a full packet; 0 means 4096.
 	Payload units.Bytes
 }
 
-// The programs: what they fold is the same, and loss is reported at once.
+// The programs fold the same values, and report losses at once.
 const (
 	fold = `(def (Report (volatile bytes 0) (volatile packets 0) (volatile ecn 0) (volatile lost 0) (volatile timeout 0)
 		(volatile rtt +infinity) (volatile flight 0) (volatile pending 0) (volatile flying 0)))
@@ -56,30 +55,30 @@ const (
 	reportFields
 )
 
-// unlimited is the rate that stands for none: CCP can raise a rate, but not take it away.
+// unlimited is the rate that stands for none, since CCP has no way to remove a rate.
 const unlimited = 1 << 60
 
-// retryCreate is how long after a Create that did not get through the next one is sent.
+// retryCreate is the time after which an unsuccessful Create is retried.
 const retryCreate = 100 * units.Millisecond
 
-// ProgramID names the one program of ours; 1 clears libccp's table.
+// ProgramID is the ID of our only program; 1 clears libccp's table.
 const ProgramID = 1
 
-// Controller is a cc.Controller in the way of CCP's datapath: it runs the program, and reports. It
-// belongs to the polling core.
+// Controller is a cc.Controller that works like CCP's datapath: it runs the program, and sends
+// reports. It belongs to the polling core.
 type Controller struct {
 	config  Config
 	reports *nicoffload.Producer
 	replies *nicoffload.Consumer
-	roster  *nicoffload.Roster
-	agent   *Agent // on this core; nil on another one
+	handoff *nicoffload.Handoff
+	agent   *Agent // on this core; nil if it is on another one
 	program *Program
 	flows   []*flow
 	free    []cc.Flow
 	msg     Message
 	out     []byte
 	in      []byte
-	ready   bool // the agent knows of us
+	ready   bool // Ready has been sent
 	now     units.Time
 
 	counters Counters
@@ -95,22 +94,22 @@ type flow struct {
 	wants    cc.EventSet
 	decision cc.Decision
 	machine  Machine
-	staged   [2]Update // of the window and the rate: the newest; of value 0 is none
+	staged   [2]Update // newest update of the window, and of the rate; a value of 0 means none
 	update   bool
 	change   bool
 }
 
-// Counters is what went through a Controller.
+// Counters counts events of a Controller.
 type Counters struct {
 	Invocations uint64 // of the program
 	Reports     uint64
-	Dropped     uint64 // reports that there was no room for, with all they counted
-	Updates     uint64 // heard
+	Dropped     uint64 // reports without room in the ring, lost with all they counted
+	Updates     uint64 // received
 	Aborted     uint64 // invocations that ended with ErrArithmetic
 	Malformed   uint64
 }
 
-// compiled fills in what was left out, and compiles the program.
+// compiled fills in defaults, and compiles the program.
 func (c *Config) compiled() (*Program, error) {
 	if c.Ring == 0 {
 		c.Ring = 4096
@@ -122,17 +121,17 @@ func (c *Config) compiled() (*Program, error) {
 		c.Program = PerAck
 	}
 	if c.Service < 0 || c.Payload < 0 {
-		return nil, fmt.Errorf("ccp: a service time of %v, packets of %v", c.Service, c.Payload)
+		return nil, fmt.Errorf("ccp: service time %v and payload %v, want neither negative",
+			c.Service, c.Payload)
 	}
 	p, err := Compile(ProgramID, c.Program)
 	if err == nil && p.reports != reportFields {
-		err = fmt.Errorf("ccp: the program reports %d fields, the agent reads %d", p.reports,
-			reportFields)
+		err = fmt.Errorf("ccp: program with %d report fields, want %d", p.reports, reportFields)
 	}
 	return p, err
 }
 
-// New makes a Controller and its agent. share says that the Controller polls the agent; else
+// New returns a Controller and its agent. With share the Controller polls the agent; otherwise
 // another core does.
 func New(c Config, share bool) (*Controller, *Agent, error) {
 	if _, err := c.compiled(); err != nil {
@@ -146,12 +145,12 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	roster := nicoffload.NewRoster()
-	a, err := NewAgent(c, up.consumer, down.producer, roster)
+	handoff := nicoffload.NewHandoff()
+	a, err := NewAgent(c, up.consumer, down.producer, handoff)
 	if err != nil {
 		return nil, nil, err
 	}
-	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, roster: roster,
+	ctl := &Controller{config: c, reports: up.producer, replies: down.consumer, handoff: handoff,
 		in: make([]byte, MaxMessage+nicoffload.Slot)}
 	if share {
 		ctl.agent = a
@@ -159,7 +158,7 @@ func New(c Config, share bool) (*Controller, *Agent, error) {
 	return ctl, a, nil
 }
 
-// downSlots are for what the agent says: of an Install there is one, of updates many.
+// downSlots is the size of the ring from the agent, which carries one Install and many updates.
 const downSlots = 4096
 
 type ring struct {
@@ -176,7 +175,7 @@ func newRing(slots int) (r ring, err error) {
 	return r, err
 }
 
-// push sends a message, padded to whole Slots.
+// push sends a message, padded to whole Slots, and reports whether there was room.
 func push(p *nicoffload.Producer, m *Message, buf *[]byte) bool {
 	b := m.Append((*buf)[:0])
 	for len(b)%nicoffload.Slot != 0 {
@@ -186,8 +185,8 @@ func push(p *nicoffload.Producer, m *Message, buf *[]byte) bool {
 	return p.Push(b)
 }
 
-// pull takes one message by way of buf, of MaxMessage and a Slot, and answers false when there is
-// none; ok is whether it could be read.
+// pull receives one message through buf, which has room for MaxMessage and a Slot. some is false if
+// there is none; ok is false if it is malformed.
 func pull(c *nicoffload.Consumer, m *Message, buf []byte) (some, ok bool) {
 	n := c.Pull(buf[:nicoffload.Slot])
 	if n == 0 {
@@ -216,14 +215,14 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 		c.flows = append(c.flows, &flow{handle: nicoffload.NewHandle(uint32(name), ^uint32(0))})
 	}
 	f := c.flows[name]
-	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Life()+1), live: true,
+	*f = flow{handle: nicoffload.NewHandle(uint32(name), f.handle.Generation()+1), live: true,
 		changed: true, wants: a.Events(), decision: first, retryAt: now}
-	c.roster.Put(f.handle, a, first)
+	c.handoff.Put(f.handle, a, first)
 	c.create(f, now)
 	return name
 }
 
-// create tells the agent of a flow, again and again until there is room to.
+// create announces a flow to the agent, and retries while there is no room.
 func (c *Controller) create(f *flow, now units.Time) {
 	if !c.ready {
 		c.msg = Message{Kind: Ready}
@@ -247,13 +246,13 @@ func (c *Controller) Remove(name cc.Flow) {
 		return
 	}
 	c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle), 0, nil
-	push(c.reports, &c.msg, &c.out) // without room the agent keeps what it has of the flow
+	push(c.reports, &c.msg, &c.out) // without room, the agent keeps its state of the flow
 	f.live = false
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller: what CCP's primitives can say, of what the algorithm wants, and
-// round trips, which programs may go by whatever the algorithm wants.
+// Wants implements cc.Controller. It returns the algorithm's events that CCP's primitives can
+// express, and RTT, on which programs may depend in any case.
 func (c *Controller) Wants(name cc.Flow) cc.EventSet {
 	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
@@ -295,7 +294,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 		c.counters.Aborted++
 		return
 	}
-	f.decide()
+	f.adopt()
 	if send {
 		c.msg.Kind, c.msg.Flow, c.msg.Program, c.msg.Fields = Measure, uint32(f.handle),
 			m.program.ID, m.Fields()
@@ -310,7 +309,7 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 
 func positive(n units.Bytes) uint64 { return uint64(max(0, n)) }
 
-// rateOf is in bytes per second.
+// rateOf returns a rate in bytes per second.
 func rateOf(r units.BitRate) uint64 {
 	if r == 0 {
 		return unlimited
@@ -318,7 +317,7 @@ func rateOf(r units.BitRate) uint64 {
 	return uint64(r) / 8
 }
 
-// apply does what was staged: a program first, then values.
+// apply applies what was staged: first a program, then values.
 func (c *Controller) apply(f *flow, now units.Time) {
 	if f.change {
 		f.change, f.running = false, true
@@ -340,8 +339,8 @@ func (c *Controller) apply(f *flow, now units.Time) {
 	}
 }
 
-// decide takes over what the program itself has set.
-func (f *flow) decide() {
+// adopt adopts the values that the program itself has set.
+func (f *flow) adopt() {
 	cwnd, rate := f.machine.Decided()
 	d := f.decision
 	if cwnd > 0 && cwnd != positive(d.Window) {
@@ -367,7 +366,8 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 	return f.decision, changed
 }
 
-// Poll implements cc.Controller: it hears the agent. What it says takes effect with the next event.
+// Poll implements cc.Controller: it receives the agent's messages, which take effect with the next
+// event.
 func (c *Controller) Poll(now units.Time) units.Time {
 	next := now.Add(units.Forever)
 	if c.agent != nil {
@@ -378,13 +378,13 @@ func (c *Controller) Poll(now units.Time) units.Time {
 		if !some {
 			return next
 		}
-		if !ok || !c.hear() {
+		if !ok || !c.handle() {
 			c.counters.Malformed++
 		}
 	}
 }
 
-func (c *Controller) hear() bool {
+func (c *Controller) handle() bool {
 	m := &c.msg
 	if m.Kind == Install {
 		p, err := NewProgram(m.Program, m.Expressions, m.Instructions)
@@ -395,7 +395,7 @@ func (c *Controller) hear() bool {
 	}
 	i := int(nicoffload.Handle(m.Flow).Index())
 	if i >= len(c.flows) || !c.flows[i].live || uint32(c.flows[i].handle) != m.Flow {
-		return m.Kind == UpdateFields || m.Kind == ChangeProg // it ended
+		return m.Kind == UpdateFields || m.Kind == ChangeProg // the flow has ended
 	}
 	f := c.flows[i]
 	switch m.Kind {
@@ -403,7 +403,7 @@ func (c *Controller) hear() bool {
 		if c.program == nil || m.Program != c.program.ID {
 			return false
 		}
-		f.change, f.update, f.staged = true, false, [2]Update{} // it discards updates
+		f.change, f.update, f.staged = true, false, [2]Update{} // earlier updates are discarded
 	case UpdateFields:
 	default:
 		return false
@@ -421,5 +421,5 @@ func (c *Controller) hear() bool {
 // Changed implements cc.Controller.
 func (c *Controller) Changed() (cc.Flow, bool) { return 0, false }
 
-// Counters answers what went through.
+// Counters returns the counters.
 func (c *Controller) Counters() Counters { return c.counters }

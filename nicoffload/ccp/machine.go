@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// RegisterType says which of the machine's registers is meant.
+// RegisterType is the type of a register.
 type RegisterType uint8
 
 // The types of registers (libccp's numbers).
@@ -25,7 +25,7 @@ const (
 	VolatileControl
 )
 
-// Register names a register; of an Immediate, Index is the value.
+// Register identifies a register; for an Immediate, Index is the value.
 type Register struct {
 	Type  RegisterType
 	Index uint32
@@ -36,13 +36,13 @@ const (
 	flag uint32 = iota
 	fallThrough
 	shouldReport
-	Micros // since it was set to 0
+	Micros // time since it was set to 0, µs
 	Cwnd   // bytes
 	Rate   // bytes per second
 	implicits
 )
 
-// The primitives: what the datapath tells of an acknowledgement and of its flow.
+// The primitives: values of the datapath about an acknowledgement and its flow.
 const (
 	BytesAcked uint32 = iota
 	BytesMisordered
@@ -62,7 +62,7 @@ const (
 	primitives
 )
 
-// Op is what an instruction does.
+// Op is the operation of an instruction.
 type Op uint8
 
 // The instructions.
@@ -85,36 +85,36 @@ const (
 	ops
 )
 
-// Instruction is Result = Left Op Right.
+// Instruction computes Result = Left Op Right.
 type Instruction struct {
 	Op                  Op
 	Result, Left, Right Register
 }
 
-// Expression is a when: which instructions are its condition, and which its body.
+// Expression is a when clause: the ranges of instructions that are its condition and its body.
 type Expression struct{ CondStart, Cond, BodyStart, Body uint32 }
 
 const (
 	scratch = 8
-	// wireInfinity is what +infinity is sent as; infinity is what it becomes.
+	// wireInfinity represents +infinity in messages, infinity in registers.
 	wireInfinity = 0x3fffffff
 	infinity     = math.MaxUint32
 )
 
-// Program is what the datapath runs on every acknowledgement.
+// Program is a program that the datapath runs on every acknowledgement.
 type Program struct {
 	ID           uint32
 	Expressions  []Expression
 	Instructions []Instruction
-	defs         int // the first instructions give registers their values
+	defs         int // number of leading instructions that initialize registers
 	reports      int
 }
 
-// ErrProgram is what NewProgram answers to what is none.
+// ErrProgram is returned by NewProgram for an invalid program.
 var ErrProgram = errors.New("not a program")
 
-// NewProgram takes over what an Install said, or refuses it: every register is there, every
-// expression within the instructions.
+// NewProgram returns the program of an Install message, after checking that every register exists
+// and every expression lies within the instructions.
 func NewProgram(id uint32, expressions []Expression, instructions []Instruction) (*Program, error) {
 	if len(expressions) > MaxExpressions || len(instructions) > MaxInstructions {
 		return nil, fmt.Errorf("ccp: %w: %d expressions and %d instructions", ErrProgram,
@@ -125,18 +125,18 @@ func NewProgram(id uint32, expressions []Expression, instructions []Instruction)
 	for _, e := range expressions {
 		if uint64(e.CondStart)+uint64(e.Cond) > uint64(len(instructions)) ||
 			uint64(e.BodyStart)+uint64(e.Body) > uint64(len(instructions)) {
-			return nil, fmt.Errorf("ccp: %w: an expression of instructions %v, there are %d",
+			return nil, fmt.Errorf("ccp: %w: expression %v, want ranges within %d instructions",
 				ErrProgram, e, len(instructions))
 		}
 	}
 	for i, in := range instructions {
-		if in.Op >= ops || !in.Result.writable() || !in.Left.there() || !in.Right.there() {
-			return nil, fmt.Errorf("ccp: %w: instruction %d is %v", ErrProgram, i, in)
+		if in.Op >= ops || !in.Result.isWritable() || !in.Left.exists() || !in.Right.exists() {
+			return nil, fmt.Errorf("ccp: %w: instruction %d is invalid: %v", ErrProgram, i, in)
 		}
 		if in.Op == opDef {
 			if i != p.defs {
-				return nil, fmt.Errorf("ccp: %w: instruction %d defines, after others that do not",
-					ErrProgram, i)
+				return nil, fmt.Errorf("ccp: %w: instruction %d defines a register, want "+
+					"definitions first", ErrProgram, i)
 			}
 			p.defs++
 			if t := in.Result.Type; t == Report || t == VolatileReport {
@@ -147,7 +147,7 @@ func NewProgram(id uint32, expressions []Expression, instructions []Instruction)
 	return p, nil
 }
 
-func (r Register) there() bool {
+func (r Register) exists() bool {
 	switch r.Type {
 	case Immediate:
 		return true
@@ -165,9 +165,11 @@ func (r Register) there() bool {
 	return false
 }
 
-func (r Register) writable() bool { return r.there() && r.Type != Immediate && r.Type != Primitive }
+func (r Register) isWritable() bool {
+	return r.exists() && r.Type != Immediate && r.Type != Primitive
+}
 
-// Machine is one flow's state of a program.
+// Machine is the state of a program for one flow.
 type Machine struct {
 	program    *Program
 	report     [MaxReport]uint64
@@ -176,21 +178,21 @@ type Machine struct {
 	temporary  [scratch]uint64
 	implicit   [implicits]uint64
 	Primitives [primitives]uint64
-	since      units.Time // Micros counts from here
+	since      units.Time // start of Micros
 }
 
-// ErrArithmetic is what an invocation ends with that overflowed, went below 0, or divided by it:
-// nothing is reported and nothing changes but the registers that were written before.
+// ErrArithmetic is returned by Run after an overflow, a negative result or a division by zero.
+// There is no report, and only the registers written before have changed.
 var ErrArithmetic = errors.New("arithmetic error in a CCP program")
 
-// Change begins a program.
+// Change starts a program.
 func (m *Machine) Change(p *Program, now units.Time) {
 	prims := m.Primitives
 	*m = Machine{program: p, Primitives: prims, since: now}
 	m.define(false)
 }
 
-// define gives registers their first values; after a report only the volatile ones.
+// define initializes registers; after a report only the volatile ones.
 func (m *Machine) define(volatileOnly bool) {
 	for i := range m.program.defs {
 		in := &m.program.Instructions[i]
@@ -205,10 +207,10 @@ func (m *Machine) define(volatileOnly bool) {
 	}
 }
 
-// Update sets a control register, the window or the rate, and refuses every other one.
+// Update sets a control register, the window or the rate. It returns false for other registers.
 func (m *Machine) Update(u Update) bool {
 	r := u.Register
-	if !r.there() || r.Type != Control && r.Type != VolatileControl &&
+	if !r.exists() || r.Type != Control && r.Type != VolatileControl &&
 		(r.Type != Implicit || r.Index != Cwnd && r.Index != Rate) {
 		return false
 	}
@@ -216,8 +218,8 @@ func (m *Machine) Update(u Update) bool {
 	return true
 }
 
-// Run is one invocation: with the window and the rate of the flow as the datapath has them, which
-// it may change. It says whether to send what Fields answers, and Reported then.
+// Run runs the program once, with the flow's current window and rate, which the program may change.
+// If send is true, the caller sends a report with Fields, and calls Reported afterwards.
 func (m *Machine) Run(cwnd, rate uint64, now units.Time) (send bool, err error) {
 	if m.Primitives[RTTSample] == 0 {
 		m.Primitives[RTTSample] = infinity
@@ -247,13 +249,13 @@ func (m *Machine) Run(cwnd, rate uint64, now units.Time) (send bool, err error) 
 	return im[shouldReport] != 0, nil
 }
 
-// Decided answers the window and the rate after a Run.
+// Decided returns the window and the rate after a Run.
 func (m *Machine) Decided() (cwnd, rate uint64) { return m.implicit[Cwnd], m.implicit[Rate] }
 
-// Fields are the report registers, in the order of their definition.
+// Fields returns the report registers, in the order of their definition.
 func (m *Machine) Fields() []uint64 { return m.report[:m.program.reports] }
 
-// Reported sets what is volatile back.
+// Reported resets the volatile registers.
 func (m *Machine) Reported() { m.define(true) }
 
 func (m *Machine) execute(start, n uint32) error {
@@ -286,14 +288,14 @@ func (m *Machine) execute(start, n uint32) error {
 		case opBind, opDef:
 			v = right
 		case opEquiv:
-			v = truth(left == right)
+			v = boolValue(left == right)
 		case opGt:
-			v = truth(left > right)
+			v = boolValue(left > right)
 		case opLt:
-			v = truth(left < right)
+			v = boolValue(left < right)
 		case opMax:
 			v = max(left, right)
-		case opMaxWrap: // of two numbers of 32 bits that wrap
+		case opMaxWrap: // of two 32-bit numbers that wrap
 			if v = left; int32(uint32(right)-uint32(left)) > 0 {
 				v = right
 			}
@@ -301,10 +303,10 @@ func (m *Machine) execute(start, n uint32) error {
 			v = min(left, right)
 		case opIf, opNotIf:
 			if v = right; (left != 0) != (in.Op == opIf) {
-				v = m.old(in.Result)
+				v = m.oldValue(in.Result)
 			}
-		case opEWMA: // of ten parts, left are the old value's
-			old := m.old(in.Result)
+		case opEWMA: // left tenths of the old value, the rest of the new one
+			old := m.oldValue(in.Result)
 			if left > 10 || old > math.MaxUint64/16 || right > math.MaxUint64/16 {
 				return ErrArithmetic
 			}
@@ -317,15 +319,15 @@ func (m *Machine) execute(start, n uint32) error {
 	return nil
 }
 
-// old is what a register had before an instruction writes it; what is between two has no past.
-func (m *Machine) old(r Register) uint64 {
+// oldValue returns the value of a register before an instruction writes it; temporaries have none.
+func (m *Machine) oldValue(r Register) uint64 {
 	if r.Type == Temporary {
 		return 0
 	}
 	return m.read(r)
 }
 
-func truth(b bool) uint64 {
+func boolValue(b bool) uint64 {
 	if b {
 		return 1
 	}

@@ -8,7 +8,7 @@ import (
 
 var le = binary.LittleEndian
 
-// Kind says what a message is.
+// Kind is the type of a message.
 type Kind uint16
 
 // The messages (libccp's serialize.h).
@@ -18,7 +18,7 @@ const (
 	Install                  // agent to datapath: a program
 	UpdateFields             // new values of registers
 	ChangeProg               // another program, with values
-	Ready                    // the datapath is there
+	Ready                    // the datapath is ready
 )
 
 // Limits of the format.
@@ -35,7 +35,7 @@ const (
 	createLen       = headerLen + 6*4 + algorithmName
 )
 
-// Message is one message of CCP. Which fields count, Kind says.
+// Message is one message of CCP. Its Kind determines which fields are valid.
 type Message struct {
 	Kind Kind
 	Flow uint32 // the socket id
@@ -62,10 +62,10 @@ type Update struct {
 	Value    uint64
 }
 
-// ErrMalformed is what Decode answers that cannot read a message.
+// ErrMalformed is returned by Decode for a message that it cannot read.
 var ErrMalformed = errors.New("malformed CCP message")
 
-// Append adds the message to b.
+// Append appends the encoded message to b.
 func (m *Message) Append(b []byte) []byte {
 	start := len(b)
 	b = le.AppendUint16(b, uint16(m.Kind))
@@ -123,11 +123,12 @@ func (m *Message) appendUpdates(b []byte) []byte {
 	return b
 }
 
-// Decode reads the message at the beginning of b and answers its length. It allocates only for the
-// name of a Create; slices are the Message's own, valid until the next Decode.
+// Decode reads the message at the beginning of b and returns its length. It allocates only for the
+// name of a Create; slices belong to the Message and are valid until the next Decode.
 func (m *Message) Decode(b []byte) (int, error) {
 	if len(b) < headerLen {
-		return 0, fmt.Errorf("ccp: %w: %d bytes, a header has %d", ErrMalformed, len(b), headerLen)
+		return 0, fmt.Errorf("ccp: %w: %d bytes, want a header of %d", ErrMalformed, len(b),
+			headerLen)
 	}
 	kind, length := Kind(le.Uint16(b)), int(le.Uint16(b[2:]))
 	m.Kind, m.Flow = kind, le.Uint32(b[4:])
@@ -200,7 +201,7 @@ func (m *Message) Decode(b []byte) (int, error) {
 	return length, nil
 }
 
-// decodeUpdates reads the number as all of its 32 bits: libccp looks at one byte.
+// decodeUpdates reads the count as 32 bits, whereas libccp reads only one byte.
 func (m *Message) decodeUpdates(b []byte) bool {
 	if len(b) < 4 || le.Uint32(b) > maxUpdates || len(b) != 4+updateLen*int(le.Uint32(b)) {
 		return false

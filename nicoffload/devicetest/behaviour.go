@@ -14,12 +14,12 @@ func capabilities(s *suite) {
 	assert.NotEmpty(s.t, c.Name)
 	assert.Positive(s.t, c.Flows)
 	assert.True(s.t, c.Events.Has(cc.ACK) && c.Events.Has(cc.ECN) && c.Events.Has(cc.RTT) &&
-		c.Events.Has(cc.RTO), "what every algorithm needs: %v", c.Events)
+		c.Events.Has(cc.RTO), "events that every algorithm needs: %v", c.Events)
 	assert.Positive(s.t, c.Tick)
-	assert.Equal(s.t, c, s.Device.Capabilities(), "they do not change")
+	assert.Equal(s.t, c, s.Device.Capabilities(), "capabilities do not change")
 }
 
-func lives(s *suite) {
+func lifecycle(s *suite) {
 	a, b := nicoffload.NewHandle(0, 0), nicoffload.NewHandle(1, 9)
 	require.NoError(s.t, s.Device.Aggregate(nicoffload.Immediate))
 	s.Settle(0)
@@ -69,7 +69,7 @@ func everyEvent(s *suite) {
 	}
 }
 
-// example is a worked one: nine signals, three messages, two bursts.
+// example is a worked example: nine signals, three messages, two bursts.
 func example(s *suite) {
 	s.open(7, nicoffload.Binding{Brief: true})
 	s.aggregate(nicoffload.Aggregation{Accumulable: 10 * us, Coalescent: 10 * us, Threshold: 64,
@@ -125,7 +125,7 @@ func sums(s *suite) {
 		s.report(nicoffload.Handle(i%3), i, cc.Event{Kind: cc.TX, Packets: 1, Bytes: 4096})
 	}
 	s.Settle(at(9))
-	assert.Empty(s.t, s.fetch(), "not before the period ends")
+	assert.Empty(s.t, s.fetch(), "no message before the end of the period")
 	s.Settle(at(10))
 	got := s.fetch()
 	require.Len(s.t, got, 6)
@@ -173,12 +173,12 @@ func bindings(s *suite) {
 			Delay: units.Duration(i+1) * us})
 	}
 	s.Settle(at(5))
-	assert.Len(s.t, s.fetch(), 4, "TX, each")
+	assert.Len(s.t, s.fetch(), 4, "one message per TX")
 	s.Settle(at(10))
 	got := s.fetch()
 	require.Len(s.t, got, 1)
 	assert.Equal(s.t, cc.Event{Kind: cc.RTT, Packets: 4, Bytes: 16384, Delay: 4 * us}, got[0].Event,
-		"one sample, the newest")
+		"the newest sample")
 	assert.EqualValues(s.t, 4, s.counters(at(30)).Unbound-before)
 }
 
@@ -201,7 +201,7 @@ func batching(s *suite) {
 		s.report(1, i+1, cc.Event{Kind: cc.RTT, Delay: us})
 	}
 	s.Settle(at(4))
-	assert.Empty(s.t, s.fetch(), "96 bytes are not more than 96")
+	assert.Empty(s.t, s.fetch(), "96 bytes do not exceed the threshold")
 	s.report(1, 5, cc.Event{Kind: cc.RTT, Delay: us})
 	s.Settle(at(5))
 	got := s.fetch()
@@ -225,7 +225,7 @@ func periods(s *suite) {
 	s.Settle(at(9))
 	assert.Empty(s.t, s.fetch())
 	s.Settle(at(10))
-	assert.Len(s.t, s.fetch(), 1, "the period that runs ends as it would have")
+	assert.Len(s.t, s.fetch(), 1, "the current period ends as before")
 	s.report(1, 11, cc.Event{Kind: cc.ACK, Packets: 1})
 	s.Settle(at(49))
 	assert.Empty(s.t, s.fetch())
@@ -233,7 +233,7 @@ func periods(s *suite) {
 	assert.Len(s.t, s.fetch(), 1)
 }
 
-// wholeMessages: a Fetch never cuts one, whatever it has room for.
+// wholeMessages checks that Fetch never cuts a message, whatever the size of its buffer.
 func wholeMessages(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	for i := range 300 {
@@ -248,7 +248,7 @@ func wholeMessages(s *suite) {
 			var m nicoffload.Message
 			length, err := m.Decode(b[at:n])
 			require.NoError(s.t, err)
-			require.Equal(s.t, next, m.Event.Delay, "in the order in which they came")
+			require.Equal(s.t, next, m.Event.Delay, "in order of arrival")
 			at += length
 			next++
 		}
@@ -261,7 +261,7 @@ func wholeMessages(s *suite) {
 func results(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	s.open(2, nicoffload.Binding{})
-	assert.Empty(s.t, s.results(), "what a flow began with is no news")
+	assert.Empty(s.t, s.results(), "initial decisions are not reported")
 	d := cc.Decision{Window: 1 << 34, Rate: 400 * units.Gbps, Hold: true,
 		Tags: cc.BoltAI | cc.BoltFirst, ProbeAt: at(9)}
 	woken := d
@@ -291,15 +291,15 @@ func probes(s *suite) {
 	s.Settle(at(7))
 	r := s.newest()
 	require.Len(s.t, r, 1)
-	assert.EqualValues(s.t, 4096, r[0].Decision.Window, "what was decided holds")
+	assert.EqualValues(s.t, 4096, r[0].Decision.Window, "the decision still applies")
 	assert.False(s.t, r[0].Decision.ProbeAt.Before(at(5)) || r[0].Decision.ProbeAt.After(at(7)),
-		"now: %v", r[0].Decision.ProbeAt)
+		"want now, got %v", r[0].Decision.ProbeAt)
 	assert.EqualValues(s.t, 1, s.counters(at(30)).Probes)
 }
 
 func segments(s *suite) {
 	if s.Receive == nil {
-		s.t.Skip("this driver's signals do not come from packets")
+		s.t.Skip("the signals of this driver do not come from packets")
 	}
 	s.open(1, nicoffload.Binding{Events: cc.Events(cc.CST)})
 	require.NoError(s.t,
@@ -311,7 +311,7 @@ func segments(s *suite) {
 	s.Receive(1, &nicoffload.Packet{Type: nicoffload.PacketCNP, Segment: []byte("xxINTyy")}, at(1))
 	s.Settle(at(1))
 	got := s.fetch()
-	require.Len(s.t, got, 1, "not of a shorter packet, nor of another type")
+	require.Len(s.t, got, 1, "neither for a shorter packet nor for another type")
 	assert.Equal(s.t, [2]any{uint16(16), "INT"}, [2]any{got[0].SegmentID, string(got[0].Segment)})
 	require.NoError(s.t, s.Device.Extract(nicoffload.Extraction{ID: 16}))
 	s.Settle(at(2))
@@ -320,8 +320,8 @@ func segments(s *suite) {
 	assert.Empty(s.t, s.fetch())
 }
 
-// overflow: when nobody fetches, sums lose nothing, and of the rest the oldest give way and are
-// counted.
+// overflow checks that without fetching, sums lose nothing, and of the other messages the oldest
+// are evicted and counted.
 func overflow(s *suite) {
 	s.open(1, nicoffload.Binding{})
 	s.aggregate(nicoffload.Aggregation{Accumulable: us})
@@ -341,7 +341,7 @@ func overflow(s *suite) {
 		for _, m := range s.fetch() {
 			quiet = 0
 			if m.Event.Kind == cc.RTT {
-				assert.Greater(s.t, m.Event.Delay, last, "order is kept")
+				assert.Greater(s.t, m.Event.Delay, last, "in order")
 				last = m.Event.Delay
 				samples++
 			} else {
@@ -350,7 +350,7 @@ func overflow(s *suite) {
 		}
 	}
 	assert.Equal(s.t, rounds, acked)
-	assert.EqualValues(s.t, rounds, last, "the newest is there")
+	assert.EqualValues(s.t, rounds, last, "the newest is kept")
 	c := s.counters(at(now + 100))
 	assert.EqualValues(s.t, rounds-samples, c.Evicted[cc.RTT])
 	assert.NotZero(s.t, c.Evicted[cc.RTT])
@@ -410,7 +410,7 @@ func refusals(s *suite) {
 	} {
 		assert.Error(s.t, err)
 	}
-	for i := range 2000 { // an unknown flow can be asked for as often as one likes
+	for i := range 2000 { // requests for an unknown flow do no harm
 		if s.Device.Configure(nicoffload.NewHandle(900, 0), nicoffload.Binding{}) != nil ||
 			i%100 == 0 {
 			s.Settle(at(1))
@@ -419,5 +419,5 @@ func refusals(s *suite) {
 	s.Settle(at(2))
 	s.report(1, 3, cc.Event{Kind: cc.RTO})
 	s.Settle(at(3))
-	assert.Len(s.t, s.fetch(), 1, "and it still works")
+	assert.Len(s.t, s.fetch(), 1, "the device still works")
 }

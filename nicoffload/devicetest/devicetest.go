@@ -10,14 +10,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Rig is a device under test, at time 0 and without flows, and the other side of it.
+// Rig is a device under test, at time 0 and without flows, with its Datapath.
 type Rig struct {
 	Device   nicoffload.Device
 	Datapath nicoffload.Datapath
-	// Settle lets time become now, and waits until the device has done all that is due by then.
+	// Settle advances time to now, and waits until the device has done all work that is due.
 	Settle func(now units.Time)
-	// Receive shows the NIC a packet; nil where signals do not come from packets, and segments are
-	// then not tested.
+	// Receive passes a packet to the NIC. It is nil if signals do not come from packets; segments
+	// are then not tested.
 	Receive func(f nicoffload.Handle, p *nicoffload.Packet, now units.Time)
 }
 
@@ -30,28 +30,28 @@ type suite struct {
 	t *testing.T
 }
 
-// Run tests the devices that make makes.
+// Run tests the devices that make returns.
 func Run(t *testing.T, make func(t *testing.T) Rig) {
 	for _, c := range []struct {
 		name string
 		test func(s *suite)
 	}{
 		{"capabilities", capabilities},
-		{"lives of flows", lives},
+		{"lifecycle of flows", lifecycle},
 		{"every event crosses", everyEvent},
-		{"a worked example", example},
+		{"worked example", example},
 		{"sums", sums},
 		{"repetitions", repetitions},
 		{"bindings", bindings},
 		{"brief messages", brief},
 		{"threshold and deadline", batching},
-		{"periods change", periods},
+		{"changed periods", periods},
 		{"whole messages", wholeMessages},
 		{"results", results},
-		{"probes on command", probes},
+		{"requested probes", probes},
 		{"segments", segments},
 		{"overflow", overflow},
-		{"flows that ended", ended},
+		{"flows that have ended", ended},
 		{"silence", silence},
 		{"refusals", refusals},
 	} {
@@ -74,8 +74,8 @@ func (s *suite) fetch() (all []nicoffload.Message) {
 	return all
 }
 
-// open begins a flow, at time 0, and leaves nothing to fetch. Everything is reported at once until
-// somebody says otherwise.
+// open starts a flow, at time 0, and leaves nothing to fetch. Every signal is reported at once
+// until a test calls aggregate.
 func (s *suite) open(f nicoffload.Handle, b nicoffload.Binding) {
 	require.NoError(s.t, s.Device.Aggregate(nicoffload.Immediate))
 	s.Settle(0)
@@ -102,12 +102,12 @@ func (s *suite) results() (all []nicoffload.Result) {
 }
 
 func (s *suite) counters(now units.Time) nicoffload.Counters {
-	s.Device.Counters() // asks for newer ones
+	s.Device.Counters() // requests newer ones
 	s.Settle(now)
 	return s.Device.Counters()
 }
 
-// newest answers the last result of each flow.
+// newest returns the last result of each flow.
 func (s *suite) newest() (all []nicoffload.Result) {
 	last := map[nicoffload.Handle]nicoffload.Result{}
 	for _, r := range s.results() {

@@ -1,10 +1,10 @@
-// Package devicetest is what a driver of nicoffload has to pass: the behaviour of the boundary that
-// an agent relies on, seen through a [nicoffload.Device] alone. What makes signals is up to the
-// driver: a Datapath where the NIC has no pipeline of its own, packets where it has.
+// Package devicetest is the conformance suite for drivers of nicoffload. It tests the behaviour
+// that an agent relies on, through a [nicoffload.Device] alone. The driver provides the source of
+// signals: a Datapath where the NIC has no pipeline of its own, otherwise packets.
 //
 //	func TestDriver(t *testing.T) {
 //		devicetest.Run(t, func(t *testing.T) devicetest.Rig { ... })
 //	}
 //
-// Every test gets a device of its own. The package imports nicoffload, cc, units and testify.
+// Every test gets its own device. The package imports nicoffload, cc, units and testify.
 package devicetest

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The soft NIC on the agent's core.
+// TestSoftNIC tests the soft NIC on the agent's core.
 func TestSoftNIC(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
@@ -22,21 +22,21 @@ func TestSoftNIC(t *testing.T) {
 	})
 }
 
-// The soft NIC behind a link.
+// TestLink tests the soft NIC behind a Link.
 func TestLink(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
 		n, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
 		require.NoError(t, err)
 		link := nicoffload.NewLink()
-		board, err := link.Board(n)
+		side, err := link.NICSide(n)
 		require.NoError(t, err)
 		host, err := link.Host()
 		require.NoError(t, err)
-		board.Poll(0)
-		return devicetest.Rig{Device: host, Datapath: board, Receive: n.Received,
+		side.Poll(0)
+		return devicetest.Rig{Device: host, Datapath: side, Receive: n.Received,
 			Settle: func(now units.Time) {
-				board.Poll(now)
-				board.Poll(now)
+				side.Poll(now)
+				side.Poll(now)
 			}}
 	})
 }

@@ -12,15 +12,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Off is the name of what is no driver: congestion control in line.
+// Off is the name for congestion control in line, without a driver.
 const Off = "off"
 
-// Config is what an Offload is made with.
+// Config configures an Offload.
 type Config struct {
-	// Split leaves the agent to another core; without it the Controller polls it, on the polling
+	// Split leaves the agent to another core; otherwise the Controller polls it, on the polling
 	// core.
 	Split    bool
-	LineRate units.BitRate  // of the port; 0 unknown
+	LineRate units.BitRate  // of the port; 0: unknown
 	Silence  units.Duration // see nicoffload.ControllerConfig
 }
 
@@ -28,11 +28,11 @@ type Config struct {
 type Offload struct {
 	// Controller belongs to the polling core.
 	Controller *nicoffload.Controller
-	// Agent belongs to the core that polls it, for which it is; nil when the Controller polls it.
+	// Agent belongs to the core that polls it; nil if the Controller polls it.
 	Agent *nicoffload.Agent
-	// Device is what else is known of it, of a type of the driver's; nil for nothing.
+	// Device is a value of a driver-specific type, or nil.
 	Device any
-	// Close, unless nil, ends what else there is, after nobody polls any more.
+	// Close, unless nil, releases the remaining resources, after the last poll.
 	Close func() error
 }
 
@@ -41,28 +41,29 @@ type Driver func(c Config, now units.Time) (*Offload, error)
 
 var (
 	mu      sync.Mutex
-	drivers = map[string]Driver{"soft": soft, "process": apart}
+	drivers = map[string]Driver{"soft": newSoft, "process": newProcess}
 )
 
-// Register adds a driver, for those who open hosts from then on. A name is taken once.
+// Register adds a driver, for hosts opened from then on. It returns an error if the name is taken.
 func Register(name string, d Driver) error {
 	mu.Lock()
 	defer mu.Unlock()
 	if _, taken := drivers[name]; taken || name == Off || name == "" || d == nil {
-		return fmt.Errorf("nicoffload: driver %q cannot be added: it is taken, or nothing", name)
+		return fmt.Errorf("nicoffload: driver %q not registered, want an unused name and a driver",
+			name)
 	}
 	drivers[name] = d
 	return nil
 }
 
-// Names answers which drivers there are, in order.
+// Names returns the names of the drivers in alphabetical order.
 func Names() []string {
 	mu.Lock()
 	defer mu.Unlock()
 	return slices.Sorted(maps.Keys(drivers))
 }
 
-// Find answers the driver of a name, and nil of "" and Off.
+// Find returns the driver with a name; nil for "" and Off.
 func Find(name string) (Driver, error) {
 	if name == "" || name == Off {
 		return nil, nil
@@ -71,32 +72,32 @@ func Find(name string) (Driver, error) {
 	d, known := drivers[name]
 	mu.Unlock()
 	if !known {
-		return nil, fmt.Errorf("there is no driver %q; there are %s, and %s", name,
+		return nil, fmt.Errorf("unknown driver %q, want %s or %s", name,
 			strings.Join(Names(), ", "), Off)
 	}
 	return d, nil
 }
 
-// soft is nicoffload's NIC on the polling core.
-func soft(c Config, now units.Time) (*Offload, error) {
+// newSoft runs nicoffload's NIC on the polling core.
+func newSoft(c Config, now units.Time) (*Offload, error) {
 	nic := config(c)
 	if !c.Split {
 		controller, err := nicoffload.NewShared(nic, nicoffload.AgentConfig{}, nil, now)
 		return &Offload{Controller: controller}, err
 	}
-	controller, agent, err := nicoffload.NewSplit(nic, nicoffload.AgentConfig{},
+	controller, agent, err := nicoffload.NewLinked(nic, nicoffload.AgentConfig{},
 		nicoffload.ControllerConfig{Silence: c.Silence}, now)
 	return &Offload{Controller: controller, Agent: agent}, err
 }
 
-// apart is nicoffload's NIC in another process; the agent is in this one.
-func apart(c Config, now units.Time) (*Offload, error) {
+// newProcess runs nicoffload's NIC in another process, and the agent in this one.
+func newProcess(c Config, now units.Time) (*Offload, error) {
 	nic := config(c)
 	n, err := process.OpenNIC(nic, now)
 	if err != nil {
 		return nil, err
 	}
-	controller, agent, err := nicoffload.NewOver(n, n.Device,
+	controller, agent, err := nicoffload.NewSplit(n, n.Device,
 		nicoffload.AgentConfig{Aggregation: &nic.Aggregation},
 		nicoffload.ControllerConfig{Silence: c.Silence}, c.Split, now)
 	if err != nil {

@@ -29,9 +29,9 @@ func TestNames(t *testing.T) {
 		assert.NoError(t, err)
 		assert.Nil(t, d)
 	}
-	fresh := fmt.Sprintf("dpu%d", len(driver.Names())) // a test may run again, and names stay
+	fresh := fmt.Sprintf("dpu%d", len(driver.Names())) // with -count, earlier names remain
 	_, err := driver.Find(fresh)
-	assert.EqualError(t, err, fmt.Sprintf("there is no driver %q; there are %s, and off", fresh,
+	assert.EqualError(t, err, fmt.Sprintf("unknown driver %q, want %s or off", fresh,
 		strings.Join(driver.Names(), ", ")))
 	mine := func(driver.Config, units.Time) (*driver.Offload, error) { return nil, nil }
 	require.NoError(t, driver.Register(fresh, mine))
@@ -44,8 +44,7 @@ func TestNames(t *testing.T) {
 	assert.Error(t, driver.Register("nothing", nil))
 }
 
-// Every driver decides, wherever its agent is polled; and of a process that is killed a new one
-// does.
+// Every driver decides, wherever its agent is polled, and a killed process is replaced.
 func TestDriversDecide(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -71,7 +70,7 @@ func TestDriversDecide(t *testing.T) {
 				for begin := time.Now(); !so(); {
 					require.Less(t, time.Since(begin), 20*time.Second, what)
 					psn++
-					// or it soon decides the same
+					// The delay varies, so that the decisions do.
 					delay := units.Microsecond * units.Duration(5+900*(psn>>12&1))
 					o.Controller.Report(&cc.Event{Kind: cc.RTT, Flow: f, PSN: psn & 0xffffff,
 						SndNxt: (psn + 1) & 0xffffff, Delay: delay, Packets: 1, Bytes: 4096}, now())
@@ -81,15 +80,15 @@ func TestDriversDecide(t *testing.T) {
 					}
 				}
 			}
-			until("it decides", func() bool { return o.Controller.Counters().Results > 3 })
+			until("decisions arrive", func() bool { return o.Controller.Counters().Results > 3 })
 			if c.name == "process" {
 				n := o.Device.(*process.NIC)
 				require.NoError(t, syscall.Kill(n.PID(), syscall.SIGKILL))
-				until("a new one is there", func() bool {
+				until("the process is restarted", func() bool {
 					return n.Restarts() == 1 && o.Controller.Counters().Returns > 0
 				})
 				results := o.Controller.Counters().Results
-				until("and decides", func() bool {
+				until("decisions arrive again", func() bool {
 					return o.Controller.Counters().Results > results+3
 				})
 			}

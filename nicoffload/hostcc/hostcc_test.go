@@ -16,7 +16,7 @@ const us = units.Microsecond
 
 func at(n int) units.Time { return units.Time(units.Duration(n) * us) }
 
-// Worked examples: what samples become.
+// A worked example of smoothing.
 func TestSmoothing(t *testing.T) {
 	h := New(Config{})
 	h.occupancy = 65 * fixedPoint
@@ -31,14 +31,14 @@ func TestSmoothing(t *testing.T) {
 	assert.Equal(t, []bool{false, false, false, true}, congested)
 	before := h.occupancy
 	h.SampleOccupancy(8)
-	assert.Equal(t, before, h.occupancy, "small samples say nothing")
+	assert.Equal(t, before, h.occupancy, "small samples are ignored")
 	h.bandwidth = 90 * fixedPoint
 	for range 3 {
 		h.SampleBandwidth(60)
 	}
 	assert.EqualValues(t, 91800, h.bandwidth)
 	h.SampleBandwidth(150)
-	assert.EqualValues(t, 91800, h.bandwidth, "it cannot be")
+	assert.EqualValues(t, 91800, h.bandwidth, "implausible samples are ignored")
 	h.SampleBandwidth(149)
 	assert.Greater(t, h.bandwidth, uint64(91800))
 	h.Bandwidth = 336 * units.Gbps
@@ -46,7 +46,7 @@ func TestSmoothing(t *testing.T) {
 	h.SampleBandwidth(600)
 	assert.Equal(t, before, h.bandwidth)
 	h.SampleBandwidth(599)
-	assert.Greater(t, h.bandwidth, before, "at four times the rate it can")
+	assert.Greater(t, h.bandwidth, before, "plausible at four times the target")
 }
 
 func TestLevels(t *testing.T) {
@@ -66,14 +66,14 @@ func TestLevels(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[int]int{3: 10, 2: 160, 1: 310, 0: 460}, lowered)
-	// no demand; fine; at the thresholds
+	// no demand; no congestion; at the thresholds
 	for _, c := range [][2]uint64{{60, 50}, {90, 90}, {84, 90}, {90, 70}} {
 		h.level, h.bandwidth, h.occupancy = 2, c[0]*fixedPoint, c[1]*fixedPoint
 		assert.Equal(t, 2, h.Level(at(10_000)))
 	}
 }
 
-// throttle is an actuator that remembers.
+// throttle is an actuator that records the levels.
 type throttle struct {
 	levels []int
 	fail   bool
@@ -82,13 +82,14 @@ type throttle struct {
 func (*throttle) Levels() int { return 5 }
 func (a *throttle) SetLevel(level int) error {
 	if a.fail {
-		return errors.New("it is stuck")
+		return errors.New("stuck")
 	}
 	a.levels = append(a.levels, level)
 	return nil
 }
 
-// Samples of a congested host throttle it, and tell algorithms; an actuator that fails is counted.
+// The sampler throttles a congested host and reports the congestion; failures of the actuator are
+// counted.
 func TestSamplerThrottles(t *testing.T) {
 	h, a := New(Config{}), &throttle{}
 	occupancy, bandwidth, ok := 200.0, 60.0, true
@@ -101,7 +102,7 @@ func TestSamplerThrottles(t *testing.T) {
 		v, _ = s(at(now))
 	}
 	assert.Equal(t, 1.0, v)
-	assert.Equal(t, []int{1, 2, 3, 4}, a.levels, "only when it changes")
+	assert.Equal(t, []int{1, 2, 3, 4}, a.levels, "set only when it changes")
 	occupancy, bandwidth = 20, 100
 	for now := 20; now < 20_000; now++ {
 		v, _ = s(at(now))
@@ -118,7 +119,7 @@ func TestSamplerThrottles(t *testing.T) {
 	assert.False(t, some)
 }
 
-// An algorithm of marks hears a congested host as marks, through the agent.
+// An algorithm that reacts to marks reacts to a congested host, through the agent.
 func TestHostCongestionIsMarks(t *testing.T) {
 	c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil, 0)
 	require.NoError(t, err)
@@ -127,7 +128,7 @@ func TestHostCongestionIsMarks(t *testing.T) {
 	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
 		Signals: cc.SignalMarks})
 	require.NoError(t, err)
-	f := c.Add(Around(inner), 0)
+	f := c.Add(WithMarks(inner), 0)
 	congested := 0.0
 	_, err = c.Agent().Sample(SamplerName, 2*us, func(units.Time) (float64, bool) {
 		return congested, true
@@ -150,18 +151,18 @@ func TestHostCongestionIsMarks(t *testing.T) {
 	assert.NotZero(t, c.Snapshot(f).Cuts[cc.CutMark])
 }
 
-func TestAroundKeepsWhatItIs(t *testing.T) {
+func TestWithMarksForwards(t *testing.T) {
 	spec, err := cc.Parse("hpcc")
 	require.NoError(t, err)
 	inner, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
 		Hops: 3, Signals: cc.SignalINT})
 	require.NoError(t, err)
-	a := Around(inner)
+	a := WithMarks(inner)
 	assert.Equal(t, inner.Events()|cc.Events(cc.HOST), a.Events())
 	assert.Equal(t, 3, a.(cc.Telemeter).Telemetry())
 	assert.Equal(t, inner.(cc.Starter).Start(0), a.(cc.Starter).Start(0))
 	assert.Equal(t, inner.(cc.Observable).Snapshot(), a.(cc.Observable).Snapshot())
 	first := a.(cc.Starter).Start(0)
 	assert.Equal(t, first, a.On(&cc.Event{Kind: cc.HOST, Host: cc.HostSample{Value: 1}}, 0),
-		"it decides nothing by itself")
+		"a HOST event changes no decision")
 }

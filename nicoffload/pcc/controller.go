@@ -7,60 +7,61 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config is what a Controller is made with.
+// Config configures a Controller.
 type Config struct {
 	LineRate units.BitRate
-	// Delay is from an event to what is decided taking effect: the way through the NIC's
-	// processors.
+	// Delay is the time from an event until the resulting decision takes effect: the latency of the
+	// NIC's processors.
 	Delay units.Duration
 }
 
-// Controller is a cc.Controller that decides on the NIC: an algorithm of cc hears what such a NIC
-// hears, and its decisions come a while later. Neither timeouts nor the host's state are among it.
-// It belongs to the polling core, whose time it takes: a real NIC's processors would be others.
+// Controller is a cc.Controller that decides on the NIC. An algorithm of cc gets the events that
+// such a NIC provides, which exclude timeouts and the host's state, and its decisions take effect
+// after a delay. It belongs to the polling core and runs on it, whereas a real NIC has processors
+// of its own.
 type Controller struct {
 	inline cc.Inline
 	config Config
 	flows  []flow
-	queue  []pending // decisions on their way, the earliest first
+	queue  []pending // decisions that have not taken effect, in order of time
 	head   int
 	cc.Late
 }
 
 type flow struct {
-	live     bool
-	changed  bool
-	life     uint32
-	decision cc.Decision
+	live       bool
+	changed    bool
+	generation uint32
+	decision   cc.Decision
 }
 
 type pending struct {
-	at       units.Time
-	flow     cc.Flow
-	life     uint32
-	decision cc.Decision
+	at         units.Time
+	flow       cc.Flow
+	generation uint32
+	decision   cc.Decision
 }
 
-// unheard is what DOCA PCC has no event for.
-const unheard = cc.EventSet(1<<cc.RTO | 1<<cc.HOST)
+// unsupported are the events that DOCA PCC does not provide.
+const unsupported = cc.EventSet(1<<cc.RTO | 1<<cc.HOST)
 
-// NewController makes one.
+// NewController returns a Controller without flows.
 func NewController(c Config) (*Controller, error) {
 	if c.LineRate <= 0 || c.Delay < 0 {
-		return nil, fmt.Errorf("pcc: a controller of a line of %v that decides in %v", c.LineRate,
-			c.Delay)
+		return nil, fmt.Errorf("pcc: line rate %v and delay %v, want a positive rate and a "+
+			"delay of at least 0", c.LineRate, c.Delay)
 	}
 	return &Controller{config: c}, nil
 }
 
-// Add implements cc.Controller. The first decision holds at once.
+// Add implements cc.Controller. The first decision takes effect at once.
 func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 	name := c.inline.Add(a, now)
 	for int(name) >= len(c.flows) {
 		c.flows = append(c.flows, flow{})
 	}
 	d, _ := c.inline.Decision(name)
-	c.flows[name] = flow{live: true, changed: true, life: c.flows[name].life + 1,
+	c.flows[name] = flow{live: true, changed: true, generation: c.flows[name].generation + 1,
 		decision: c.limited(d)}
 	return name
 }
@@ -68,11 +69,11 @@ func (c *Controller) Add(a cc.Algorithm, now units.Time) cc.Flow {
 // Remove implements cc.Controller.
 func (c *Controller) Remove(name cc.Flow) {
 	c.inline.Remove(name)
-	c.flows[name] = flow{life: c.flows[name].life}
+	c.flows[name] = flow{generation: c.flows[name].generation}
 }
 
 // Wants implements cc.Controller.
-func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.inline.Wants(name) &^ unheard }
+func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.inline.Wants(name) &^ unsupported }
 
 // Report implements cc.Controller.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
@@ -80,11 +81,11 @@ func (c *Controller) Report(ev *cc.Event, now units.Time) {
 		return
 	}
 	c.inline.Report(ev, now)
-	c.heed(ev.Flow, now)
+	c.queueDecision(ev.Flow, now)
 }
 
-// heed puts what the algorithm decides on its way.
-func (c *Controller) heed(name cc.Flow, now units.Time) {
+// queueDecision queues the algorithm's new decision, if there is one.
+func (c *Controller) queueDecision(name cc.Flow, now units.Time) {
 	d, changed := c.inline.Decision(name)
 	if !changed {
 		return
@@ -98,7 +99,7 @@ func (c *Controller) heed(name cc.Flow, now units.Time) {
 	} else if c.head > 1024 {
 		c.queue, c.head = c.queue[:copy(c.queue, c.queue[c.head:])], 0
 	}
-	c.queue = append(c.queue, pending{now.Add(c.config.Delay), name, c.flows[name].life,
+	c.queue = append(c.queue, pending{now.Add(c.config.Delay), name, c.flows[name].generation,
 		c.limited(d)})
 }
 
@@ -126,23 +127,23 @@ func (c *Controller) Decision(name cc.Flow) (cc.Decision, bool) {
 func (c *Controller) Poll(now units.Time) units.Time {
 	next := c.inline.Poll(now)
 	for name, some := c.inline.Changed(); some; name, some = c.inline.Changed() {
-		c.heed(name, now)
-		c.tellLate(name)
+		c.queueDecision(name, now)
+		c.notify(name)
 	}
 	for ; c.head < len(c.queue); c.head++ {
 		p := &c.queue[c.head]
 		if p.at.After(now) {
 			return units.Earlier(next, p.at)
 		}
-		if f := &c.flows[p.flow]; f.live && f.life == p.life {
+		if f := &c.flows[p.flow]; f.live && f.generation == p.generation {
 			c.set(p.flow, p.decision)
-			c.tellLate(p.flow)
+			c.notify(p.flow)
 		}
 	}
 	return next
 }
 
-func (c *Controller) tellLate(name cc.Flow) {
+func (c *Controller) notify(name cc.Flow) {
 	if c.flows[name].changed {
 		c.Tell(name)
 	}

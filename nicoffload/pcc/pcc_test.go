@@ -42,7 +42,7 @@ func TestTemplate(t *testing.T) {
 	a = template(t, Params{})
 	a.On(&cc.Event{Kind: cc.OOO}, at(2))
 	a.On(probe(100*us), at(100))
-	assert.True(t, a.nack, "it waits for a long round trip")
+	assert.True(t, a.nack, "the NACK is kept until a long round trip")
 	a.rate = One
 	a.On(probe(200*us), at(300))
 	assert.EqualValues(t, 524336, a.rate)
@@ -61,14 +61,14 @@ func TestBounds(t *testing.T) {
 	assert.EqualValues(t, One, a.rate)
 	a.On(probe(-5), at(30_000))
 	assert.EqualValues(t, 1, a.Snapshot().Ignored)
-	a.meas = false
+	a.probing = false
 	a.On(probe(5*us), at(30_001))
-	assert.EqualValues(t, 2, a.Snapshot().Ignored, "nobody asked")
+	assert.EqualValues(t, 2, a.Snapshot().Ignored, "no probe was outstanding")
 	a.On(&cc.Event{Kind: cc.RTT, Delay: 900 * us}, at(30_002))
-	assert.EqualValues(t, One, a.rate, "samples of data are no probes")
+	assert.EqualValues(t, One, a.rate, "RTT samples of data are ignored")
 }
 
-// One probe for each round trip, and again when it is lost, twice as long after each.
+// One probe is requested per round trip, and again when it is lost, after a time that doubles.
 func TestProbes(t *testing.T) {
 	a := template(t, Params{})
 	assert.Equal(t, at(1), a.decide().ProbeAt)
@@ -86,13 +86,13 @@ func TestProbes(t *testing.T) {
 	assert.Zero(t, a.abort)
 	b, err := Spec{}.New(path)
 	require.NoError(t, err)
-	assert.NotZero(t, b.(*Template).Start(0).ProbeAt, "0 would be none")
+	assert.NotZero(t, b.(*Template).Start(0).ProbeAt, "0 would mean no probe")
 }
 
 func TestParams(t *testing.T) {
 	for want, p := range map[string]Params{
-		"a cut of 20000": {Cut: 20000}, "rates from": {Min: One + 1},
-		"a base round trip": {BaseRTT: us * 500},
+		"cut 20000/65536": {Cut: 20000}, "minimum 1048577": {Min: One + 1},
+		"base round-trip time": {BaseRTT: us * 500},
 	} {
 		_, err := Spec{p}.New(path)
 		assert.ErrorContains(t, err, want)
@@ -106,14 +106,14 @@ func TestParams(t *testing.T) {
 func TestQuantised(t *testing.T) {
 	for _, c := range []struct{ in, out units.BitRate }{
 		{400 * units.Gbps, 400 * units.Gbps}, {500 * units.Gbps, 400 * units.Gbps}, {0, 0},
-		{100 * units.Kbps, 381469}, // less than one unit is one
+		{100 * units.Kbps, 381469}, // less than one unit becomes one
 		{200 * units.Gbps, 200 * units.Gbps}, {units.Mbps, 762939},
 	} {
 		assert.Equal(t, c.out, Quantised(c.in, 400*units.Gbps), c.in)
 	}
 }
 
-// teller decides what the last event says.
+// teller decides on a window of the event's PSN.
 type teller struct{ heard []cc.Kind }
 
 func (*teller) Events() cc.EventSet { return ^cc.EventSet(0) }
@@ -155,7 +155,7 @@ func TestDecisionsComeLater(t *testing.T) {
 	assert.Equal(t, f, g)
 	c.Poll(at(70))
 	d, _ = c.Decision(g)
-	assert.NotEqualValues(t, 9, d.Window, "it was the other flow's")
+	assert.NotEqualValues(t, 9, d.Window, "a decision for the removed flow")
 	_, err = NewController(Config{})
 	assert.ErrorContains(t, err, "0b/s")
 }

@@ -7,28 +7,28 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// One is line rate in DOCA PCC's fixed point.
+// One is the line rate in DOCA PCC's fixed point.
 const One = 1 << 20
 
-// Params are those of the RTT template; the zero value of each is the template's.
+// Params are the parameters of the RTT template; a zero value means the template's default.
 type Params struct {
-	BaseRTT  units.Duration // below, the rate grows; 13 µs
-	MaxDelay units.Duration // from there on, it is cut twice; 150 µs
-	Abort    units.Duration // a probe that is not answered by then is asked for again; 300 µs
-	Cut      uint32         // u, 65536ths; 6553
-	AI       uint32         // added below BaseRTT, of One; 52428
-	NewFlow  uint32         // the first rate, of One; One
-	Min      uint32         // least rate, of One; 64
+	BaseRTT  units.Duration // up to this round trip, the rate grows; 13 µs
+	MaxDelay units.Duration // from this round trip on, it is cut twice; 150 µs
+	Abort    units.Duration // an unanswered probe is requested again after this time; 300 µs
+	Cut      uint32         // u, in units of 1/65536; 6553
+	AI       uint32         // added up to BaseRTT, in units of 1/One; 52428
+	NewFlow  uint32         // initial rate, in units of 1/One; One
+	Min      uint32         // minimum rate, in units of 1/One; 64
 }
 
-// The template's parameters. It says 10 % for the cut; a comment in it says 0.08.
+// The parameters of the template. It sets 10 % for the cut; a comment in it states 0.08.
 var defaults = Params{
 	BaseRTT: 13 * units.Microsecond, MaxDelay: 150 * units.Microsecond,
 	Abort: 300 * units.Microsecond,
 	Cut:   6553, AI: 52428, NewFlow: One, Min: 64,
 }
 
-func or[T comparable](v, otherwise T) T {
+func orDefault[T comparable](v, otherwise T) T {
 	var zero T
 	if v == zero {
 		return otherwise
@@ -38,27 +38,35 @@ func or[T comparable](v, otherwise T) T {
 
 func (p Params) filled() Params {
 	d := defaults
-	return Params{or(p.BaseRTT, d.BaseRTT), or(p.MaxDelay, d.MaxDelay), or(p.Abort, d.Abort),
-		or(p.Cut, d.Cut), or(p.AI, d.AI), or(p.NewFlow, d.NewFlow), or(p.Min, d.Min)}
+	return Params{
+		BaseRTT:  orDefault(p.BaseRTT, d.BaseRTT),
+		MaxDelay: orDefault(p.MaxDelay, d.MaxDelay),
+		Abort:    orDefault(p.Abort, d.Abort),
+		Cut:      orDefault(p.Cut, d.Cut),
+		AI:       orDefault(p.AI, d.AI),
+		NewFlow:  orDefault(p.NewFlow, d.NewFlow),
+		Min:      orDefault(p.Min, d.Min),
+	}
 }
 
-// Validate says what is wrong with the parameters.
+// Validate returns an error that describes what is wrong with the parameters, or nil.
 func (p Params) Validate() error {
 	p = p.filled()
 	switch {
 	case p.BaseRTT < 0 || p.MaxDelay < p.BaseRTT || p.Abort < 0:
-		return fmt.Errorf("pcc: a base round trip of %v, %v at most, aborted after %v", p.BaseRTT,
-			p.MaxDelay, p.Abort)
+		return fmt.Errorf("pcc: base round-trip time %v, maximum %v, abort time %v: want none "+
+			"negative, and a maximum of at least the base", p.BaseRTT, p.MaxDelay, p.Abort)
 	case p.Cut > 65536/5:
-		return fmt.Errorf("pcc: a cut of %d/65536: five of them are more than all", p.Cut)
+		return fmt.Errorf("pcc: cut %d/65536, want at most a fifth", p.Cut)
 	case p.Min > One || p.NewFlow > One || p.NewFlow < p.Min || p.AI > One:
-		return fmt.Errorf("pcc: rates from %d, first %d, %d added, of %d", p.Min, p.NewFlow, p.AI,
-			One)
+		return fmt.Errorf("pcc: rates in units of 1/%d: minimum %d, initial %d, increase %d: want "+
+			"each at most %[1]d, and an initial rate of at least the minimum", One, p.Min,
+			p.NewFlow, p.AI)
 	}
 	return nil
 }
 
-// Spec is the template with parameters: a cc.Control.
+// Spec is the template with parameters, a cc.Control.
 type Spec struct{ Params }
 
 // New implements cc.Control.
@@ -67,8 +75,8 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 		return nil, err
 	}
 	if path.BDP() <= 0 {
-		return nil, fmt.Errorf("pcc: a path needs its line rate and its base round trip, and %v "+
-			"and %v are none", path.LineRate, path.BaseRTT)
+		return nil, fmt.Errorf("pcc: path with line rate %v and base round-trip time %v, want "+
+			"both positive", path.LineRate, path.BaseRTT)
 	}
 	p := s.filled()
 	return &Template{Params: p, line: path.LineRate, rate: p.NewFlow, window: 16 * path.BDP()}, nil
@@ -82,20 +90,20 @@ func (s Spec) String() string {
 	return fmt.Sprintf("doca-pcc:base_rtt=%v,max_delay=%v", p.BaseRTT, p.MaxDelay)
 }
 
-// Template is the RTT template of DOCA PCC. One probe is under way at a time, and only its round
-// trip moves the rate; a CNP or a NACK is remembered until then.
+// Template is the RTT template of DOCA PCC. One probe is outstanding at a time, and only its round
+// trip changes the rate; a CNP or a NACK is remembered until then.
 type Template struct {
 	Params
 	line units.BitRate
 	rate uint32 // cur_rate, of One
 
-	window units.Bytes // the NIC has none: as much as TIMELY and DCQCN have here
+	window units.Bytes // the NIC has no window; this one is as large as that of TIMELY and DCQCN
 
 	cnp, nack bool
-	meas      bool // a probe is under way
-	abort     uint // times in a row that it did not come back
+	probing   bool // a probe is outstanding
+	abort     uint // consecutive probes without a response
 	start     units.Time
-	ask       units.Time // the probe that is asked for
+	probeAt   units.Time // the requested probe
 	snapshot  cc.Snapshot
 }
 
@@ -104,7 +112,7 @@ func (*Template) Events() cc.EventSet { return cc.Events(cc.CNP, cc.OOO, cc.TX, 
 
 // Start implements cc.Starter.
 func (t *Template) Start(now units.Time) cc.Decision {
-	t.request(now)
+	t.requestProbe(now)
 	return t.decide()
 }
 
@@ -125,29 +133,29 @@ func (t *Template) On(ev *cc.Event, now units.Time) cc.Decision {
 	return t.decide()
 }
 
-// onTx asks for another probe when the one under way takes too long: twice as long after each.
+// onTx requests another probe when the outstanding one takes too long; the limit doubles each time.
 func (t *Template) onTx(now units.Time) {
-	if t.meas && now.Sub(t.start) > t.Abort<<min(t.abort, 16) {
+	if t.probing && now.Sub(t.start) > t.Abort<<min(t.abort, 16) {
 		t.abort++
-		t.request(now)
+		t.requestProbe(now)
 	}
 }
 
-// request asks for a probe. Here it leaves at once, with DOCA PCC beside the next burst, so that
-// there is no time between asking and its being on the wire.
-func (t *Template) request(now units.Time) {
-	t.meas, t.start = true, now
-	if t.ask = now; t.ask == 0 { // which would be none
-		t.ask = 1
+// requestProbe requests a probe. Here it leaves at once, with DOCA PCC beside the next burst; so
+// the time of the request is the time of transmission.
+func (t *Template) requestProbe(now units.Time) {
+	t.probing, t.start = true, now
+	if t.probeAt = now; t.probeAt == 0 { // 0 means no probe
+		t.probeAt = 1
 	}
 }
 
 func (t *Template) onRTT(rtt units.Duration, now units.Time) {
-	if !t.meas || rtt <= 0 {
+	if !t.probing || rtt <= 0 {
 		t.snapshot.Ignored++
-		return // stale
+		return // a stale response
 	}
-	t.meas, t.abort = false, 0
+	t.probing, t.abort = false, 0
 	t.snapshot.Delay = rtt
 	before := t.rate
 	why := cc.CutDelay
@@ -168,16 +176,16 @@ func (t *Template) onRTT(rtt units.Duration, now units.Time) {
 		t.snapshot.Reason, t.snapshot.CutAt = why, now
 		t.snapshot.Cuts[why]++
 	}
-	t.request(now)
+	t.requestProbe(now)
 }
 
-// cut takes so many times u from the rate.
+// cut returns the rate reduced by a multiple of u.
 func (t *Template) cut(times uint32) uint32 {
 	return uint32(uint64(t.rate) * uint64(65536-times*t.Cut) >> 16)
 }
 
 func (t *Template) decide() cc.Decision {
-	return cc.Decision{Window: t.window, Rate: RateOf(t.rate, t.line), ProbeAt: t.ask}
+	return cc.Decision{Window: t.window, Rate: RateOf(t.rate, t.line), ProbeAt: t.probeAt}
 }
 
 // Snapshot implements cc.Observable.
@@ -187,12 +195,13 @@ func (t *Template) Snapshot() cc.Snapshot {
 	return s
 }
 
-// RateOf is a rate of DOCA PCC's fixed point on a line.
+// RateOf converts a rate in DOCA PCC's fixed point.
 func RateOf(r uint32, line units.BitRate) units.BitRate {
 	return max(1, units.BitRate(uint64(r)*uint64(line)>>20))
 }
 
-// Quantised is a rate in whole units of 2^-20 of the line, rounded down but never to none.
+// Quantised returns a rate in whole units of 2^-20 of the line rate, rounded down, but at least one
+// unit.
 func Quantised(r, line units.BitRate) units.BitRate {
 	if r <= 0 || line <= 0 {
 		return r

@@ -15,36 +15,36 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// environment is the variable that says what a child is to be.
+// environment is the variable that holds a child's role.
 const environment = "GOROCE_NICOFFLOAD_CHILD"
 
-// role is what a child is to be.
+// role is what a child process runs.
 type role struct {
 	NIC   *nicoffload.Config `json:",omitempty"`
 	Agent *Agent             `json:",omitempty"`
-	// Parent is the process that the child belongs to: one that dies before the child looks would
-	// not be missed.
+	// Parent is the child's parent process, so that the child notices a parent that died before its
+	// first check.
 	Parent int
 }
 
-// Agent says what an agent process runs: every flow gets an algorithm by the text of a cc.Spec, for
-// a path.
+// Agent configures an agent process: the cc.Spec of the algorithm of every flow, in text form, and
+// the path that it is made for.
 type Agent struct {
 	Algorithm string
 	Path      cc.Path
 }
 
-// Child is a process of ours.
+// Child is a child process.
 type Child struct {
 	memory *Memory
 	role   []byte
 	cmd    *exec.Cmd
 }
 
-// StartNIC starts a soft NIC, with the far end of an Apart in the memory.
+// StartNIC starts a soft NIC, with the NIC's end of a ProcessLink in the memory.
 func StartNIC(m *Memory, c nicoffload.Config) (*Child, error) { return start(m, role{NIC: &c}) }
 
-// StartAgent starts an agent, with the host's end of a Link in the memory.
+// StartAgent starts an agent, with the agent's end of a Link in the memory.
 func StartAgent(m *Memory, a Agent) (*Child, error) {
 	spec, err := cc.Parse(a.Algorithm)
 	if err != nil {
@@ -62,15 +62,15 @@ func start(m *Memory, r role) (*Child, error) {
 	if err != nil {
 		return nil, fmt.Errorf("process: %w", err)
 	}
-	if text, child := os.LookupEnv(environment); child { // or each child would start one
-		return nil, fmt.Errorf("process: this is a child itself, to be %s: main does not begin "+
-			"with process.BeChild", text)
+	if text, child := os.LookupEnv(environment); child { // prevents a chain of children
+		return nil, fmt.Errorf("process: this process is a child itself, with role %s: main has "+
+			"to begin with process.BeChild", text)
 	}
 	c := &Child{memory: m, role: text}
 	return c, c.Restart()
 }
 
-// Restart starts the process again, once it is dead, on the same memory.
+// Restart starts the process again, after it has died, on the same memory.
 func (c *Child) Restart() error {
 	self, err := os.Executable()
 	if err != nil {
@@ -87,33 +87,34 @@ func (c *Child) Restart() error {
 	return nil
 }
 
-// PID is the number of the process.
+// PID returns the process ID.
 func (c *Child) PID() int { return c.cmd.Process.Pid }
 
-// Kill ends the process as kill -9 does, and waits until it is gone.
+// Kill ends the process with SIGKILL, and waits for its end.
 func (c *Child) Kill() error {
 	if err := c.cmd.Process.Kill(); err != nil {
 		return fmt.Errorf("process: %w", err)
 	}
-	_ = c.cmd.Wait() // it says that it was killed
+	_ = c.cmd.Wait() // returns the error that it was killed
 	return nil
 }
 
-// BeChild does not return in a process that StartNIC or StartAgent made.
+// BeChild runs the child's role and does not return, in a process that StartNIC or StartAgent
+// started. In other processes it returns at once.
 func BeChild() {
 	text, child := os.LookupEnv(environment)
 	if !child {
 		return
 	}
 	os.Unsetenv(environment)
-	if err := be(text); err != nil {
+	if err := runChild(text); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 	os.Exit(0)
 }
 
-func be(text string) error {
+func runChild(text string) error {
 	var r role
 	if err := json.Unmarshal([]byte(text), &r); err != nil {
 		return fmt.Errorf("process: %s=%q: %w", environment, text, err)
@@ -121,19 +122,19 @@ func be(text string) error {
 	f := os.NewFile(3, "shared memory")
 	switch {
 	case r.NIC != nil:
-		return beNIC(f, *r.NIC, r.Parent)
+		return runNIC(f, *r.NIC, r.Parent)
 	case r.Agent != nil:
-		return beAgent(f, *r.Agent, r.Parent)
+		return runAgent(f, *r.Agent, r.Parent)
 	}
-	return fmt.Errorf("process: %s=%q says nothing to be", environment, text)
+	return fmt.Errorf("process: %s=%q, want a role", environment, text)
 }
 
-func beNIC(f *os.File, c nicoffload.Config, parent int) error {
-	m, err := OpenMemory(f, nicoffload.ApartBytes)
+func runNIC(f *os.File, c nicoffload.Config, parent int) error {
+	m, err := OpenMemory(f, nicoffload.ProcessLinkBytes)
 	if err != nil {
 		return err
 	}
-	apart, err := nicoffload.OpenApart(m.Bytes)
+	link, err := nicoffload.OpenProcessLink(m.Bytes)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func beNIC(f *os.File, c nicoffload.Config, parent int) error {
 	if err != nil {
 		return err
 	}
-	served, err := apart.Serve(n)
+	served, err := link.Serve(n)
 	if err != nil {
 		return err
 	}
@@ -149,7 +150,7 @@ func beNIC(f *os.File, c nicoffload.Config, parent int) error {
 	return nil
 }
 
-func beAgent(f *os.File, c Agent, parent int) error {
+func runAgent(f *os.File, c Agent, parent int) error {
 	m, err := OpenMemory(f, nicoffload.LinkBytes)
 	if err != nil {
 		return err
@@ -178,35 +179,35 @@ func beAgent(f *os.File, c Agent, parent int) error {
 	var clock nicoffload.Clock
 	poll(parent, func(own units.Time) bool {
 		before := agent.Counters().Messages
-		clock.Hear(host.NICTime(), own)
+		clock.Update(host.NICTime(), own)
 		agent.Poll(clock.Now(own))
 		return agent.Counters().Messages != before
 	})
 	return nil
 }
 
-// How a child waits: it spins, then naps, and from time to time looks whether it is an orphan.
+// The waiting of a child: it spins, then naps, and checks now and then whether its parent is alive.
 const (
-	patience = 2000 // rounds without work
-	nap      = 20 * time.Microsecond
-	orphan   = 100 * time.Millisecond
+	spinRounds  = 2000 // rounds without work before the first nap
+	napTime     = 20 * time.Microsecond
+	orphanCheck = 100 * time.Millisecond
 )
 
-// poll does round after round until the parent is gone.
+// poll runs rounds until the parent has died.
 func poll(parent int, round func(own units.Time) (busy bool)) {
 	runtime.LockOSThread()
-	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it naps are longer, no more
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // without it, naps only take longer
 	begin, idle := time.Now(), 0
 	looked := begin
 	for {
 		now := time.Now()
 		if round(units.Time(units.FromStd(now.Sub(begin)))) {
 			idle = 0
-		} else if idle++; idle > patience {
-			ts := unix.NsecToTimespec(int64(nap))
-			_ = unix.Nanosleep(&ts, nil) // woken early is as good
+		} else if idle++; idle > spinRounds {
+			ts := unix.NsecToTimespec(int64(napTime))
+			_ = unix.Nanosleep(&ts, nil) // an early wake-up is harmless
 		}
-		if now.Sub(looked) > orphan {
+		if now.Sub(looked) > orphanCheck {
 			if looked = now; os.Getppid() != parent {
 				return
 			}

@@ -7,34 +7,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Memory is memory that processes share: a file without a name, mapped.
+// Memory is memory that processes share: an unnamed file, mapped.
 type Memory struct {
 	File  *os.File
 	Bytes []byte
 }
 
-// NewMemory makes so many bytes of zeros.
+// NewMemory returns size bytes of zeros.
 func NewMemory(size int) (*Memory, error) {
 	fd, err := unix.MemfdCreate("goroce-nicoffload", unix.MFD_CLOEXEC)
 	if err != nil {
-		return nil, fmt.Errorf("process: memory to share: %w", err)
+		return nil, fmt.Errorf("process: shared memory: %w", err)
 	}
 	f := os.NewFile(uintptr(fd), "memfd:goroce-nicoffload")
 	if err := f.Truncate(int64(size)); err != nil {
 		f.Close()
-		return nil, fmt.Errorf("process: %d bytes of memory to share: %w", size, err)
+		return nil, fmt.Errorf("process: shared memory of %d bytes: %w", size, err)
 	}
 	return mapped(f, size)
 }
 
-// OpenMemory maps what another process made.
+// OpenMemory maps memory that another process has made.
 func OpenMemory(f *os.File, size int) (*Memory, error) {
 	st, err := f.Stat()
 	if err != nil {
 		return nil, fmt.Errorf("process: shared memory: %w", err)
 	}
-	if st.Size() < int64(size) { // or touching it would be a fault
-		return nil, fmt.Errorf("process: shared memory of %d bytes, it takes %d", st.Size(), size)
+	if st.Size() < int64(size) { // access beyond the end would be a fault
+		return nil, fmt.Errorf("process: shared memory of %d bytes, want %d", st.Size(), size)
 	}
 	return mapped(f, size)
 }
@@ -48,7 +48,7 @@ func mapped(f *os.File, size int) (*Memory, error) {
 	return &Memory{f, b}, nil
 }
 
-// Close unmaps it. Nothing that lives in it may be used any more.
+// Close unmaps the memory, which must no longer be in use.
 func (m *Memory) Close() error {
 	b := m.Bytes
 	if m.Bytes = nil; b == nil {

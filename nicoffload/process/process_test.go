@@ -26,30 +26,29 @@ const us = units.Microsecond
 var path = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 4096,
 	Signals: cc.SignalDelay | cc.SignalMarks}
 
-// patience is for a machine that is busy with something else.
-const patience = 20 * time.Second
+// spinRounds is a timeout long enough for a busy machine.
+const spinRounds = 20 * time.Second
 
-// until polls until something is so.
+// until polls until a condition holds.
 func until(t *testing.T, what string, so func() bool) {
 	t.Helper()
 	for begin := time.Now(); !so(); runtime.Gosched() {
-		require.Less(t, time.Since(begin), patience, what)
+		require.Less(t, time.Since(begin), spinRounds, what)
 	}
 }
 
-func apart(t *testing.T, ticks bool) (*process.Memory, *nicoffload.Apart) {
-	m, err := process.NewMemory(nicoffload.ApartBytes)
+func newProcessLink(t *testing.T, ticks bool) (*process.Memory, *nicoffload.ProcessLink) {
+	m, err := process.NewMemory(nicoffload.ProcessLinkBytes)
 	require.NoError(t, err)
-	a, err := nicoffload.MakeApart(m.Bytes, ticks)
+	a, err := nicoffload.InitProcessLink(m.Bytes, ticks)
 	require.NoError(t, err)
 	return m, a
 }
 
-// The soft NIC in a process of its own passes what the one in this process passes: time comes by
-// ticks.
+// The soft NIC in a process of its own passes the conformance suite, with ticks.
 func TestNICProcess(t *testing.T) {
 	devicetest.Run(t, func(t *testing.T) devicetest.Rig {
-		m, a := apart(t, true)
+		m, a := newProcessLink(t, true)
 		child, err := process.StartNIC(m, nicoffload.Config{})
 		require.NoError(t, err)
 		t.Cleanup(func() {
@@ -67,7 +66,7 @@ func TestNICProcess(t *testing.T) {
 	})
 }
 
-// load reports congestion on every flow as fast as it can, in real time.
+// load reports congestion on every flow at full speed, in real time.
 type load struct {
 	c     *nicoffload.Controller
 	flows []cc.Flow
@@ -90,7 +89,7 @@ func newLoad(t *testing.T, c *nicoffload.Controller, agent *nicoffload.Agent) *l
 
 func (l *load) now() units.Time { return units.Time(units.FromStd(time.Since(l.begin))) }
 
-// round is a burst of acknowledgements with a delay.
+// round reports a burst of acknowledgements with a delay.
 func (l *load) round(delay units.Duration) {
 	now := l.now()
 	for _, f := range l.flows {
@@ -111,36 +110,36 @@ func (l *load) window() units.Bytes {
 	return d.Window
 }
 
-// kill is the test of both halves: the algorithm behind the device decides, its process is killed
-// under load, flows go on in line, and a new process takes over.
+// kill tests either half: the algorithm behind the device decides, its process is killed under
+// load, the fallback controls the flows, and a new process takes over.
 func kill(t *testing.T, l *load, child *process.Child, restarted func()) {
 	start := l.window()
-	until(t, "the algorithm hears of congestion, and decides", func() bool {
+	until(t, "the algorithm reduces the window under congestion", func() bool {
 		l.round(900 * us)
-		return l.c.Counters().Results > 0 && !l.c.Alone() && l.window() < start/2
+		return l.c.Counters().Results > 0 && !l.c.InFallback() && l.window() < start/2
 	})
 	low := l.window()
-	until(t, "and of none", func() bool { l.round(5 * us); return l.window() > low })
+	until(t, "and increases it without", func() bool { l.round(5 * us); return l.window() > low })
 
 	require.NoError(t, child.Kill())
 	held := l.window()
-	until(t, "the silence is noticed", func() bool { l.round(900 * us); return l.c.Alone() })
+	until(t, "the silence is detected", func() bool { l.round(900 * us); return l.c.InFallback() })
 	assert.NotZero(t, l.window())
-	for range 20_000 { // whatever overflows, it overflows
+	for range 20_000 { // overflows the rings
 		l.round(5 * us)
 		require.NotZero(t, l.window())
 		require.LessOrEqual(t, l.window(), 4*max(held, start))
 	}
 	require.NoError(t, child.Restart())
 	restarted()
-	until(t, "a new one takes over", func() bool { l.round(5 * us); return !l.c.Alone() })
+	until(t, "a new process takes over", func() bool { l.round(5 * us); return !l.c.InFallback() })
 	high := l.window()
 	until(t, "and decides", func() bool { l.round(900 * us); return l.window() < high/2 })
 	assert.NotZero(t, l.c.Counters().Returns)
 }
 
 func TestKilledNIC(t *testing.T) {
-	m, a := apart(t, false)
+	m, a := newProcessLink(t, false)
 	child, err := process.StartNIC(m, nicoffload.Config{})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, child.Kill()) }()
@@ -148,11 +147,11 @@ func TestKilledNIC(t *testing.T) {
 	require.NoError(t, err)
 	host, err := a.Host()
 	require.NoError(t, err)
-	roster := nicoffload.NewRoster()
-	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: host, Adopt: roster.Adopt}, 0)
+	handoff := nicoffload.NewHandoff()
+	agent, err := nicoffload.NewAgent(nicoffload.AgentConfig{Device: host, Adopt: handoff.Adopt}, 0)
 	require.NoError(t, err)
-	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: remote, Roster: roster,
-		Silence: 50 * units.Millisecond})
+	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: remote,
+		Handoff: handoff, Silence: 50 * units.Millisecond})
 	require.NoError(t, err)
 	l := newLoad(t, c, agent)
 	kill(t, l, child, func() { remote.Reopen(l.now()) })
@@ -165,16 +164,16 @@ func TestKilledNIC(t *testing.T) {
 func TestKilledAgent(t *testing.T) {
 	m, err := process.NewMemory(nicoffload.LinkBytes)
 	require.NoError(t, err)
-	link, err := nicoffload.MakeLink(m.Bytes)
+	link, err := nicoffload.InitLink(m.Bytes)
 	require.NoError(t, err)
 	child, err := process.StartAgent(m, process.Agent{Algorithm: "swift", Path: path})
 	require.NoError(t, err)
 	defer func() { assert.NoError(t, child.Kill()) }()
 	nic, err := nicoffload.NewNIC(nicoffload.Config{}, 0)
 	require.NoError(t, err)
-	board, err := link.Board(nic)
+	side, err := link.NICSide(nic)
 	require.NoError(t, err)
-	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: board,
+	c, err := nicoffload.NewController(nicoffload.ControllerConfig{Datapath: side,
 		Silence: 50 * units.Millisecond})
 	require.NoError(t, err)
 	kill(t, newLoad(t, c, nil), child, func() {})
@@ -182,7 +181,7 @@ func TestKilledAgent(t *testing.T) {
 	assert.Zero(t, nic.Counters().Refused+nic.Counters().Malformed)
 }
 
-func TestChildrenThatCannotBe(t *testing.T) {
+func TestInvalidChildren(t *testing.T) {
 	m, err := process.NewMemory(4096)
 	require.NoError(t, err)
 	_, err = process.StartAgent(m, process.Agent{Algorithm: "quick", Path: path})
@@ -192,7 +191,7 @@ func TestChildrenThatCannotBe(t *testing.T) {
 	_, err = process.OpenMemory(m.File, nicoffload.LinkBytes)
 	assert.ErrorContains(t, err, "shared memory of 4096 bytes")
 	_, err = nicoffload.OpenLink(make([]byte, nicoffload.LinkBytes))
-	assert.ErrorContains(t, err, "it says 0x0, version 0")
-	_, err = nicoffload.OpenApart(make([]byte, 10))
+	assert.ErrorContains(t, err, "magic 0x0, version 0")
+	_, err = nicoffload.OpenProcessLink(make([]byte, 10))
 	assert.ErrorContains(t, err, "10 bytes")
 }

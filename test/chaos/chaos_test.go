@@ -75,7 +75,7 @@ func verdict(t *testing.T, name string, rounds int, patience time.Duration) (lin
 
 func TestCampaignsHold(t *testing.T) {
 	for _, name := range []string{"dial-loop", "dial-memif", "flood-cm", "flood-neighbours",
-		"flood-tcp", "memif-close", "memif-kill", "watch-close"} {
+		"flood-tcp", "memif-close", "memif-kill", "random-ports", "watch-close"} {
 		t.Run(name, func(t *testing.T) {
 			line, holds := verdict(t, name, 8, 4*time.Minute)
 			require.True(t, holds, line)

@@ -9,6 +9,9 @@
 // the matrix there are peers that misbehave (hostile.go), a flow of ours that stops and probes its
 // peer (probe.go, with program stopgo), and figures to compare with (figures.go).
 //
+// With -differential it compares answers instead: the same packets, good and bad, go to rxe and to
+// goroce (differential.go, package differ).
+//
 // All of it runs in the network namespace of scripts/interop: the command boots the guests, runs
 // itself again in there, and takes everything down.
 //

@@ -209,6 +209,7 @@ func TestCommandLine(t *testing.T) {
 	for args, says := range map[string]string{
 		"-matrix some": "-matrix some: quick or full", "-run (": "missing closing )",
 		"x": `unexpected ["x"]`, "-rounds 0": "-rounds 0",
+		"-differential -seeds 0": "-seeds 0: 1 at least", "-differential -figures": "one of them",
 	} {
 		_, err := parse(strings.Fields(args))
 		require.ErrorContains(t, err, says)

@@ -31,6 +31,11 @@ type options struct {
 	figures bool
 	rounds  int
 	page    string
+
+	differential bool
+	seeds        int
+	first        uint64
+	replay       string
 }
 
 // inside says, in the environment, that we are in the guests' namespace.
@@ -68,6 +73,7 @@ func parse(args []string) (options, error) {
 	f.IntVar(&o.rounds, "rounds", 5, "of -figures: `number` of runs that a median is of")
 	f.StringVar(&o.page, "doc", "",
 		"write what came of it into this `file`, where it has a place for it")
+	o.differentialFlags(f)
 	f.Usage = func() {
 		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and "+
 			"rping in a virtual machine.\n"+
@@ -86,11 +92,26 @@ func parse(args []string) (options, error) {
 		err = fmt.Errorf("-matrix %s: quick or full", *size)
 	case o.rounds < 1 || o.rounds > 100:
 		err = fmt.Errorf("-rounds %d: 1 to 100", o.rounds)
+	case o.seeds < 1:
+		err = fmt.Errorf("-seeds %d: 1 at least", o.seeds)
+	case o.figures && (o.differential || o.replay != ""):
+		err = errors.New("-figures and -differential: one of them")
 	default:
 		o.run, err = regexp.Compile(*pattern)
 	}
 	o.full = *size == "full"
+	o.differential = o.differential || o.replay != ""
 	return o, err
+}
+
+// differentialFlags are those of -differential.
+func (o *options) differentialFlags(f *flag.FlagSet) {
+	f.BoolVar(&o.differential, "differential", false,
+		"instead of the matrix, send rxe and goroce the same packets, good and bad, and compare")
+	f.IntVar(&o.seeds, "seeds", 100, "of -differential: `number` of cases")
+	f.Uint64Var(&o.first, "first", 1, "of -differential: `seed` of the first")
+	f.StringVar(&o.replay, "replay", "",
+		"of -differential: run the case in a `file` that a failure left, and no other")
 }
 
 // do does what the command line says, and answers the exit code.
@@ -100,7 +121,7 @@ func do(ctx context.Context, o options) (int, error) {
 		s.list(os.Stdout)
 		return exitOK, nil
 	}
-	if s.empty() && !o.figures {
+	if s.empty() && !o.figures && !o.differential {
 		return exitUsage, fmt.Errorf("-run %v: matches nothing; -list shows the names", o.run)
 	}
 	root, err := checkout()
@@ -110,18 +131,12 @@ func do(ctx context.Context, o options) (int, error) {
 	if os.Getenv(inside) == "" {
 		return outside(ctx, root, o)
 	}
-	l, err := open(root, o.figures, s.impaired())
+	l, err := open(root, o.figures, s.impaired() && !o.differential)
 	if err != nil {
 		return exitFailed, err
 	}
 	defer l.close()
-	if o.figures {
-		err = l.figures(ctx, o, os.Stdout)
-	} else if err = l.needs(s.cells); err == nil {
-		r := &run{lab: l, out: os.Stdout, verbose: o.verbose}
-		r.all(ctx, s)
-		err = r.close(ctx, o)
-	}
+	err = l.work(ctx, o, s)
 	switch {
 	case ctx.Err() != nil:
 		return exitInterrupted, errors.New("interrupted")
@@ -131,6 +146,22 @@ func do(ctx context.Context, o options) (int, error) {
 		return exitFailed, err
 	}
 	return exitOK, nil
+}
+
+// work does it in the guests' namespace.
+func (l *lab) work(ctx context.Context, o options, s selected) error {
+	switch {
+	case o.figures:
+		return l.figures(ctx, o, os.Stdout)
+	case o.differential:
+		return l.differential(ctx, o, os.Stdout)
+	}
+	if err := l.needs(s.cells); err != nil {
+		return err
+	}
+	r := &run{lab: l, out: os.Stdout, verbose: o.verbose}
+	r.all(ctx, s)
+	return r.close(ctx, o)
 }
 
 // checkout is the directory that scripts/interop is in: that of bin/interop, or the current one.

@@ -207,7 +207,7 @@ func (g *watchedReturns) Agree(t cc.CreditTerms) {
 
 // tells notes what the sender is told of.
 func (g *watchedReturns) tells() {
-	g.told = units.Bytes(g.Credits()-max(0, g.Loosened())) * g.line
+	g.told = units.Bytes(g.Credits()-max(0, g.Delta())) * g.line
 	g.side.node.lookCredits()
 }
 
@@ -276,5 +276,5 @@ func (g *watchedCredits) String() string {
 
 func (g *watchedReturns) String() string {
 	return fmt.Sprintf("granter: delivered %d, consumed %d, credits %d and %d, next %v, %+v",
-		g.delivered, g.consumed, g.Credits(), g.Loosened(), g.Next(), g.Stats())
+		g.delivered, g.consumed, g.Credits(), g.Delta(), g.Next(), g.Stats())
 }

@@ -202,7 +202,7 @@ func (l loose) steps(j *experiment.Job, b *testbed, until, rtt units.Duration) {
 		at := now.Sub(b.zero).Seconds()
 		estimate.Add(at, find())
 		truth.Add(at, need())
-		loosened := b.conns[0].gate.Loosened() + b.conns[0].grants.Loosened()
+		loosened := b.conns[0].gate.Delta() + b.conns[0].grants.Delta()
 		delta.Add(at, float64(loosened))
 		return true
 	})

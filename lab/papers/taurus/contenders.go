@@ -22,7 +22,7 @@ func benched(name string) func() (cc.Algorithm, error) {
 // newTaurus is the split: signals are aggregated, or each is a message.
 func newTaurus(name string, flows int, rate float64, a nicoffload.Aggregation,
 	algorithm func() (cc.Algorithm, error)) (*contender, error) {
-	c, agent, err := nicoffload.NewSplit(nicoffload.Config{Flows: flows, Aggregation: a},
+	c, agent, err := nicoffload.NewLinked(nicoffload.Config{Flows: flows, Aggregation: a},
 		nicoffload.AgentConfig{}, nicoffload.ControllerConfig{Silence: -1}, wall())
 	if err != nil {
 		return nil, err

@@ -40,7 +40,7 @@ func newReporter(name string, flows int, rate float64,
 	if err != nil {
 		return nil, err
 	}
-	roster := nicoffload.NewRoster()
+	roster := nicoffload.NewHandoff()
 	agent, err := ccp.NewAgent(ccp.Config{}, reports, replies, roster)
 	if err != nil {
 		return nil, err

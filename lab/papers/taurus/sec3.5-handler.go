@@ -110,7 +110,7 @@ func overload(j *experiment.Job) error {
 		return err
 	}
 	link := nicoffload.NewLink()
-	board, err := link.Board(nic)
+	board, err := link.NICSide(nic)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,5 @@
+//go:build asan
+
+package dpdk_test
+
+const underASan = true

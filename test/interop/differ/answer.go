@@ -1,0 +1,171 @@
+package differ
+
+import (
+	"fmt"
+	"hash/crc32"
+	"slices"
+	"strings"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// Answer is a packet that a responder sent, as far as both should send the same.
+type Answer struct {
+	Op       wire.Opcode
+	PSN      int32         // relative to the case's
+	Syndrome wire.Syndrome // of opcodes with an AETH
+	MSN      uint32
+	Original uint64 // of an atomic
+	Len      int
+	Sum      uint32 // CRC-32 of the payload
+	Fault    string // why it is not a packet that a requester would take
+}
+
+// parseAnswer reads a frame that a responder sent.
+func (c *Case) parseAnswer(frame []byte) Answer {
+	var p wire.Packet
+	if err := p.Parse(frame); err != nil {
+		return Answer{Fault: err.Error()}
+	}
+	a := Answer{
+		Op:  p.Op,
+		PSN: int32(p.PSN-c.PSN) << 8 >> 8,
+		Len: len(p.Payload()),
+		Sum: crc32.ChecksumIEEE(p.Payload()),
+	}
+	if info := p.Op.Info(); info.AETH {
+		a.Syndrome, a.MSN = p.AETH().Syndrome(), p.AETH().MSN()
+	}
+	switch {
+	case p.Op == wire.RCAtomicAck:
+		a.Original = p.AtomicAck().Original()
+	case p.Op == wire.CNP: // its PSN means nothing
+		a.PSN = 0
+	}
+	switch {
+	case !p.ICRC():
+		a.Fault = "wrong ICRC"
+	case p.DestQP != requesterQPN:
+		a.Fault = fmt.Sprintf("for queue pair %#x", uint32(p.DestQP))
+	case p.SrcIP() != responder[c.V6] || p.DstIP() != requester[c.V6]:
+		a.Fault = fmt.Sprintf("from %v to %v", p.SrcIP(), p.DstIP())
+	case p.PKey != wire.DefaultPKey:
+		a.Fault = fmt.Sprintf("P_Key %#x", p.PKey)
+	}
+	return a
+}
+
+// absolute is the PSN as the packet had it.
+func (a Answer) absolute(c *Case) wire.PSN { return c.PSN.Add(uint32(a.PSN) & wire.PSNMask) }
+
+// String shows an answer in a few words.
+func (a Answer) String() string {
+	if a.Op == 0 && a.Fault != "" {
+		return "no packet: " + a.Fault
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%v psn %+d", a.Op, a.PSN)
+	if a.Op.Info().AETH {
+		fmt.Fprintf(&b, " %v msn %d", a.Syndrome, a.MSN)
+	}
+	switch {
+	case a.Op == wire.RCAtomicAck:
+		fmt.Fprintf(&b, " original %#x", a.Original)
+	case a.Op.Info().Payload:
+		fmt.Fprintf(&b, " %d bytes %08x", a.Len, a.Sum)
+	}
+	if a.Fault != "" {
+		b.WriteString(", " + a.Fault)
+	}
+	return b.String()
+}
+
+// nak reports whether answers are a single NAK of a code.
+func nak(answers []Answer, code uint8) bool {
+	return len(answers) == 1 && answers[0].Op == wire.RCAck &&
+		answers[0].Syndrome == wire.NakSyndrome(code)
+}
+
+// ack reports whether answers are a single ACK.
+func ack(answers []Answer) bool {
+	return len(answers) == 1 && answers[0].Op == wire.RCAck && answers[0].Syndrome.IsAck()
+}
+
+// Completion is how a receive ended. Of one that failed only the status means something.
+type Completion struct {
+	ID     uint64
+	Status transport.Status
+	Op     transport.CompletionOp
+	Flags  transport.CompletionFlags
+	Len    uint32
+	Imm    uint32
+	SrcQP  wire.QPN
+}
+
+func (w Completion) String() string {
+	if w.Status != transport.StatusSuccess {
+		return fmt.Sprintf("receive %d: %v", w.ID, w.Status)
+	}
+	return fmt.Sprintf(
+		"receive %d: %v of %d bytes, flags %b, immediate %#x, from queue pair %#x",
+		w.ID,
+		w.Op,
+		w.Len,
+		w.Flags,
+		w.Imm,
+		uint32(w.SrcQP),
+	)
+}
+
+// normal leaves only what means something.
+func (w Completion) normal() Completion {
+	if w.Status != transport.StatusSuccess {
+		return Completion{ID: w.ID, Status: w.Status}
+	}
+	if w.Flags&(transport.WithImm|transport.WithInv) == 0 {
+		w.Imm = 0
+	}
+	if w.Flags&transport.WithGRH == 0 {
+		w.SrcQP = 0
+	}
+	return w
+}
+
+// Effect is what packets did beside what was answered.
+type Effect struct {
+	State       transport.State
+	PSN         int32           // expected next by an RC queue pair that works
+	Completions []Completion    // since the last look
+	Memory      [regions]uint64 // FNV-1a of each
+}
+
+// Responder is one of the two.
+type Responder interface {
+	// Open makes a queue pair as a case says, with fresh memory.
+	Open(c *Case) error
+	// Send delivers packets together and returns all answers to them.
+	Send(c *Case, packets []Packet) ([]Answer, error)
+	// Look returns what the packets so far have done; completions only once.
+	Look(c *Case) (*Effect, error)
+	// Close destroys the queue pair.
+	Close() error
+	// Dump returns what a region holds.
+	Dump(region int) ([]byte, error)
+}
+
+// expects notes the PSN that a queue pair expects. Of UC it may differ: after a gap nobody is told
+// of it.
+func (e *Effect) expects(c *Case, psn wire.PSN) {
+	if c.Type == transport.RC && e.State == transport.ReadyToSend {
+		e.PSN = int32(psn-c.PSN) << 8 >> 8
+	}
+}
+
+// String is state and PSN.
+func (e *Effect) String() string { return fmt.Sprintf("%v expects %+d", e.State, e.PSN) }
+
+func (e *Effect) equal(o *Effect) bool {
+	return e.State == o.State && e.PSN == o.PSN && e.Memory == o.Memory &&
+		slices.Equal(e.Completions, o.Completions)
+}

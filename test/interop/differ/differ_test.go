@@ -1,0 +1,212 @@
+package differ
+
+import (
+	"maps"
+	"os"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// altered is goroce with a fault: what it says and does is changed before it is compared.
+type altered struct {
+	Ours
+	answers func(sent []Packet, answers []Answer) []Answer
+	effect  func(*Effect)
+}
+
+func (x *altered) Send(c *Case, packets []Packet) ([]Answer, error) {
+	answers, err := x.Ours.Send(c, packets)
+	answers = slices.DeleteFunc(answers, func(a Answer) bool { return a.Op == wire.CNP })
+	if x.answers != nil {
+		answers = x.answers(packets, answers)
+	}
+	return answers, err
+}
+
+func (x *altered) Look(c *Case) (*Effect, error) {
+	e, err := x.Ours.Look(c)
+	if x.effect != nil {
+		x.effect(e)
+	}
+	return e, err
+}
+
+func TestNoDifferenceWithItself(t *testing.T) {
+	packets, answers := 0, 0
+	for seed := range uint64(300) {
+		r, err := Run(&Ours{}, &altered{}, Generate(seed))
+		require.NoError(t, err)
+		require.Nil(t, r.Unknown, "%v\n%v", r.Case, r.Trace)
+		delete(r.Known, SetAside[0].Name)
+		require.Empty(t, r.Known, "%v", r.Case)
+		packets += r.Packets
+		answers += r.Answers
+	}
+	require.Greater(t, packets, 4000)
+	require.Greater(t, answers, 1000)
+}
+
+// TestFaultsAreFound has responders that err in one thing each. Every one has to be found, and not
+// to be taken for what is known.
+func TestFaultsAreFound(t *testing.T) {
+	each := func(f func(*Answer)) func([]Packet, []Answer) []Answer {
+		return func(_ []Packet, answers []Answer) []Answer {
+			for i := range answers {
+				f(&answers[i])
+			}
+			return answers
+		}
+	}
+	for _, c := range []struct {
+		name string
+		altered
+	}{
+		{"silent after READs", altered{answers: func(sent []Packet, answers []Answer) []Answer {
+			if sent != nil && sent[0].Op == wire.RCReadRequest {
+				return nil
+			}
+			return answers
+		}}},
+		{"answers a wrong ICRC", altered{answers: func(sent []Packet, answers []Answer) []Answer {
+			if sent != nil && sent[0].has(SpoilICRC) {
+				return []Answer{{Op: wire.RCAck, Syndrome: wire.SyndromeAck}}
+			}
+			return answers
+		}}},
+		{"another NAK code", altered{answers: each(func(a *Answer) {
+			if a.Syndrome == wire.NakSyndrome(wire.NakRemoteAccess) {
+				a.Syndrome = wire.NakSyndrome(wire.NakInvalidRequest)
+			}
+		})}},
+		{"MSN too high", altered{answers: each(func(a *Answer) {
+			if a.Op == wire.RCAck {
+				a.MSN++
+			}
+		})}},
+		{"PSN ahead", altered{answers: each(func(a *Answer) { a.PSN++ })}},
+		{"other bytes", altered{answers: each(func(a *Answer) { a.Sum++ })}},
+		{"wrong ICRC", altered{answers: each(func(a *Answer) { a.Fault = "wrong ICRC" })}},
+		{"memory", altered{effect: func(e *Effect) { e.Memory[regionAll]++ }}},
+		{"no error state", altered{effect: func(e *Effect) { e.State = transport.ReadyToSend }}},
+		{"completions lost", altered{effect: func(e *Effect) { e.Completions = nil }}},
+		{"PSN expected", altered{effect: func(e *Effect) { e.PSN++ }}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			for seed := range uint64(200) {
+				r, err := Run(&Ours{}, &c.altered, Generate(seed))
+				require.NoError(t, err)
+				if r.Unknown != nil {
+					return
+				}
+			}
+			t.Fatal("not found")
+		})
+	}
+}
+
+func TestShrink(t *testing.T) {
+	deaf := &altered{answers: func(sent []Packet, answers []Answer) []Answer {
+		if sent != nil && sent[0].Op == wire.RCFetchAdd {
+			return nil
+		}
+		return answers
+	}}
+	shrunk, packets := 0, 0
+	for seed := range uint64(100) {
+		r, err := Run(&Ours{}, deaf, Generate(seed))
+		require.NoError(t, err)
+		if r.Unknown == nil || r.Unknown.At < 5 {
+			continue
+		}
+		small, err := Shrink(&Ours{}, deaf, r)
+		require.NoError(t, err)
+		require.NotNil(t, small.Unknown)
+		packets += len(small.Case.Packets)
+		again, err := Decode(small.Case.Encode())
+		require.NoError(t, err)
+		require.Equal(t, small.Case, again)
+		shrunk++
+	}
+	require.Positive(t, shrunk)
+	require.LessOrEqual(t, packets, 2*shrunk, "%d cases", shrunk)
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	for _, text := range []string{
+		"", "{", "{}\n{", `{"MTU":1000}`, `{"MTU":256,"Recvs":65}`,
+		`{"MTU":256,"Recvs":16,"RecvLen":2048}`, "{\"MTU\":256}\n{\"Region\":5}",
+		"{\"MTU\":256}\n{\"Payload\":-1}", "{\"MTU\":256}\n{\"Payload\":100000}",
+	} {
+		_, err := Decode([]byte(text))
+		require.Error(t, err, text)
+	}
+}
+
+// TestFrames looks at frames with the parser that a receiver has: what is not spoilt is correct.
+func TestFrames(t *testing.T) {
+	to := &target{qpn: 0x123456}
+	to.regions[regionRead].addr, to.regions[regionRead].key = 1<<40, 0xabcdef01
+	for seed := range uint64(500) {
+		c := Generate(seed)
+		for i := range c.Packets {
+			p := &c.Packets[i]
+			if p.malformed() || p.has(SpoilTVer) || !p.Op.Info().Valid {
+				continue
+			}
+			var q wire.Packet
+			require.NoError(t, q.Parse(c.frame(p, to)), "%v", p)
+			require.Equal(t, !p.has(SpoilICRC), q.ICRC(), "%v", p)
+			require.Equal(t, p.Op, q.Op)
+			require.Equal(t, c.PSN.Add(uint32(p.PSN)&wire.PSNMask), q.PSN)
+			require.Equal(t, p.payload(), append([]byte{}, q.Payload()...))
+			if p.Op.Info().RETH && p.Region == regionRead && !p.has(SpoilKey) {
+				require.Equal(t, uint32(0xabcdef01), q.RETH().RKey())
+				require.Equal(t, uint64(1<<40+p.Offset), q.RETH().VA())
+			}
+		}
+	}
+}
+
+// TestEveryMutationIsDrawn also proves that nothing is drawn that ends the peer's kernel, and that
+// a seed always gives the same case.
+func TestEveryMutationIsDrawn(t *testing.T) {
+	drawn := map[string]bool{}
+	for seed := range uint64(2000) {
+		c := Generate(seed)
+		for i := range c.Packets {
+			drawn[c.Packets[i].What] = true
+			require.False(t, c.Packets[i].crashesRxe(), "seed %d: %v", seed, &c.Packets[i])
+		}
+		if seed%100 == 0 {
+			require.Equal(t, c, Generate(seed))
+		}
+	}
+	for _, m := range mutations {
+		require.True(t, drawn[m.name], m.name)
+	}
+}
+
+// TestDocumentation proves that docs/interop.md has the whole table of known differences, word by
+// word.
+func TestDocumentation(t *testing.T) {
+	text, err := os.ReadFile("../../../docs/interop.md")
+	require.NoError(t, err)
+	names := map[string]bool{}
+	for _, k := range slices.Concat(SetAside, Differences, Leftovers) {
+		require.NotEmpty(t, k.Reason, k.Name)
+		require.Contains(t, string(text), "| "+k.Name+" | "+k.Reason+" |")
+		require.False(
+			t,
+			names[k.Name],
+			"%s: twice, beside %v",
+			k.Name,
+			slices.Collect(maps.Keys(names)),
+		)
+		names[k.Name] = true
+	}
+}

@@ -1,0 +1,166 @@
+package transport
+
+import (
+	"bytes"
+
+	"github.com/stretchr/testify/require"
+)
+
+// regionKind says what may be in a region of a program of verbs.
+type regionKind uint8
+
+const (
+	// sourceRegion is never written: nobody has the right to. What is sent from it is known.
+	sourceRegion regionKind = iota
+	// inboxRegion only takes receives and READ responses, each in a place of its own. All of it
+	// that no work request has is inboxRest.
+	inboxRegion
+	// openRegion may be written by anybody.
+	openRegion
+)
+
+const (
+	margin     = 64 // bytes on either side of a region that nobody may touch
+	marginByte = 0xc5
+	inboxRest  = 0xee
+)
+
+// verbsRegion is a memory region with its surroundings.
+type verbsRegion struct {
+	*MemoryRegion
+	host   *verbsHost
+	domain *verbsPD
+	kind   regionKind
+	arena  []byte
+	mem    []byte
+	gone   bool
+	last   []byte // what it held when it ended
+	next   int    // inbox: where the next place begins
+	placed int    // places in use
+}
+
+func (h *verbsHost) newRegion(
+	pd *verbsPD, kind regionKind, n int, access Access,
+) (*verbsRegion, error) {
+	r := &verbsRegion{host: h, domain: pd, kind: kind}
+	r.arena = bytes.Repeat([]byte{marginByte}, n+2*margin)
+	r.mem = r.arena[margin : margin+n : margin+n]
+	switch kind {
+	case sourceRegion:
+		fill(r.mem, byte(h.nextID))
+	case inboxRegion:
+		rest(r.mem)
+	}
+	var err error
+	r.MemoryRegion, err = h.ep.RegisterMemory(pd.ProtectionDomain, r.mem, access)
+	if kind == sourceRegion {
+		r.last = bytes.Clone(r.mem)
+	}
+	return r, err
+}
+
+// rest makes memory of an inbox free.
+func rest(mem []byte) {
+	for i := range mem {
+		mem[i] = inboxRest
+	}
+}
+
+func resting(mem []byte) bool {
+	for _, b := range mem {
+		if b != inboxRest {
+			return false
+		}
+	}
+	return true
+}
+
+// ended notes that nobody may write the region from now on.
+func (r *verbsRegion) ended() {
+	if r.last == nil {
+		r.last = bytes.Clone(r.mem)
+	}
+	r.gone = true
+}
+
+// check compares a region with what may be in it.
+func (r *verbsRegion) check() {
+	t := r.host.t
+	for i, b := range r.arena[:margin] {
+		require.EqualValues(t, marginByte, b, "%d bytes before a region of %d were written",
+			margin-i,
+			len(r.mem))
+	}
+	for i, b := range r.arena[margin+len(r.mem):] {
+		require.EqualValues(t, marginByte, b, "%d bytes behind a region of %d were written", i,
+			len(r.mem))
+	}
+	switch {
+	case r.last != nil:
+		require.True(t, bytes.Equal(r.last, r.mem),
+			"a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes",
+			r.kind,
+			r.gone, r.access, len(r.mem))
+	case r.kind == inboxRegion && r.placed == 0:
+		require.True(t, resting(r.mem), "an inbox was written where no request was for")
+	}
+}
+
+// area is a place in an inbox: a list of pieces with a byte between two of them that is not part
+// of it.
+type area struct {
+	region *verbsRegion
+	from   int
+	to     int
+	pieces [][]byte
+}
+
+// reserve takes n bytes of an inbox in so many pieces; nil where there is no room.
+func (r *verbsRegion) reserve(n, pieces int) (*area, []SGE) {
+	if r.placed == 0 {
+		r.next = 0
+	}
+	if r.next+n+pieces > len(r.mem) {
+		return nil, nil
+	}
+	a, list := &area{region: r, from: r.next}, []SGE(nil)
+	for i := range pieces {
+		size := n / pieces
+		if i == pieces-1 {
+			size = n - size*i
+		}
+		list = append(list, r.SGE(r.next, size))
+		a.pieces = append(a.pieces, r.mem[r.next:r.next+size])
+		r.next += size + 1
+	}
+	a.to = r.next
+	r.placed++
+	return a, list
+}
+
+// holds reports whether the area has data and, behind it, nothing.
+func (a *area) holds(data []byte) bool {
+	for _, p := range a.pieces {
+		n := min(len(p), len(data))
+		if !bytes.Equal(p[:n], data[:n]) || !resting(p[n:]) {
+			return false
+		}
+		data = data[n:]
+	}
+	return len(data) == 0
+}
+
+// release gives the area back. Bytes between its pieces must be as they were.
+func (a *area) release() {
+	at := a.from
+	for _, p := range a.pieces {
+		at += len(p)
+		require.EqualValues(a.region.host.t, inboxRest, a.region.mem[at],
+			"a byte behind a piece of a list was written")
+		at++
+	}
+	if !a.region.gone {
+		rest(a.region.mem[a.from:a.to])
+	}
+	a.region.placed--
+}

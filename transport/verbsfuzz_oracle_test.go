@@ -1,0 +1,471 @@
+package transport
+
+import (
+	"errors"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/neigh"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// verbErrors is what an error of a verb wraps.
+var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy, ErrUnsupported,
+	neigh.ErrNoRoute, neigh.ErrAddress, wire.ErrAddress}
+
+// refused checks the error of a verb that must refuse; any of the package's will do where want is
+// nil.
+func (w *verbsWorld) refused(err, want error) {
+	w.t.Helper()
+	require.Error(w.t, err)
+	if want != nil {
+		require.ErrorIs(w.t, err, want)
+	}
+	known := false
+	for _, e := range verbErrors {
+		known = known || errors.Is(err, e) && len(err.Error()) > len("transport: : ")+len(e.Error())
+	}
+	require.True(w.t, known, "%q does not say what is wrong", err)
+}
+
+// look sees what has changed since the last time: after each operation, and each round.
+func (w *verbsWorld) look() {
+	for _, h := range w.hosts {
+		for _, c := range h.cqs {
+			if c.Overrun() {
+				h.overran(c)
+			}
+		}
+		for _, q := range h.qps {
+			q.checkState()
+		}
+		for _, c := range h.cqs {
+			h.lookAt(c)
+		}
+		for ev, some := h.ep.PollAsync(); some; ev, some = h.ep.PollAsync() {
+			h.event(ev)
+		}
+		for _, q := range h.qps {
+			if !q.gone && q.fell > 0 && h.polls > q.fell && !q.told {
+				w.t.Fatalf("QP %#x failed, and no event said so", q.num())
+			}
+		}
+		for _, r := range h.regions {
+			if !r.gone && !r.Valid() {
+				require.NotZero(w.t, r.access&RemoteInvalidate,
+					"a peer ended a region that it may not end")
+				r.ended()
+			}
+		}
+	}
+}
+
+func (q *verbsQP) num() uint32 { return uint32(q.Num) }
+
+// overran notes that completions of a queue were lost.
+func (h *verbsHost) overran(c *verbsCQ) {
+	for _, q := range h.qps {
+		if !q.gone && (q.sendCQ == c || q.recvCQ == c) {
+			q.life.lossy = true
+			if q.srq != nil {
+				q.srq.lossy = true
+			}
+		}
+	}
+}
+
+// checkState compares the state with the model's. By itself a queue pair only fails, and an event
+// says so within a round.
+func (q *verbsQP) checkState() {
+	if q.gone {
+		return
+	}
+	if q.State() != Errored { // then the next round may have to flush it first
+		q.checkQueue()
+	}
+	if q.state == q.State() {
+		return
+	}
+	require.Equal(q.host.t, Errored, q.State(), "QP %#x was in %v", q.num(), q.state)
+	require.NotEqual(q.host.t, Reset, q.state)
+	q.state, q.fell = Errored, q.host.polls+1
+}
+
+// checkQueue compares what the requester keeps of its send queue with each other.
+func (q *verbsQP) checkQueue() {
+	r, reads := &q.snd, q.snd.cold().reads
+	n := r.posted - r.done
+	if int(n) > q.init.MaxSendWR || r.begun-r.done > n || r.next-r.done > n {
+		q.host.t.Fatalf("%v QP %#x: of %d requests done %d, begun %d, next %d", q.Type, q.num(),
+			r.posted, r.done, r.begun, r.next)
+	}
+	bytes := units.Bytes(0)
+	for i := r.done; i != r.posted; i++ {
+		bytes += units.Bytes(r.at(i).length)
+	}
+	posted, flight := r.cold().pending, q.loss.inFlight
+	if bytes != posted || flight < 0 || reads != nil && int(reads.n) > len(reads.ends) {
+		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %v READs", q.Type,
+			q.num(), bytes, posted, flight, reads)
+	}
+}
+
+// lookAt takes in the completions that came into a queue.
+func (h *verbsHost) lookAt(c *verbsCQ) {
+	for ; c.looked != c.tail; c.looked++ {
+		wc := c.ring[c.looked&uint32(len(c.ring)-1)]
+		c.seen = append(c.seen, wc)
+		h.completed(c, &wc)
+	}
+	if c.gone {
+		c.seen = nil
+	}
+	if len(c.seen) > c.depth {
+		h.t.Fatalf("%d completions in a queue for %d", len(c.seen), c.depth)
+	}
+}
+
+// completed checks a completion.
+func (h *verbsHost) completed(c *verbsCQ, wc *WorkCompletion) {
+	t, p, q := h.t, h.posts[wc.ID], h.numbers[wc.QPN]
+	require.NotNil(t, p, "completion of a request that was not accepted: %+v", wc)
+	require.False(t, p.done,
+		"a request completed twice, or after its queue pair was reset or destroyed: %+v", wc)
+	require.NotNil(t, q, "completion of no queue pair: %+v", wc)
+	require.False(t, q.gone, "completion of a queue pair that is destroyed: %+v", wc)
+	p.status = wc.Status
+	if p.recv {
+		require.Same(t, q.recvCQ, c)
+		h.received(q, p, wc)
+	} else {
+		require.Same(t, q.sendCQ, c)
+		require.Same(t, q.life, p.life)
+		h.sent(q.life, p, wc)
+	}
+	p.end()
+}
+
+// sent checks the completion of a send queue.
+func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
+	t := h.t
+	if h.cancelling != nil && h.cancelling.life == life {
+		require.Equal(t, StatusWRFlushErr, wc.Status)
+		p.cancelled = true
+		return
+	}
+	if wc.Status != StatusSuccess {
+		h.failed(life, p, wc)
+		return
+	}
+	h.skip(life, p)
+	require.False(t, life.failed && !life.lossy, "request %d succeeded after another failed", p.id)
+	require.True(t, p.signaled, "request %d asked for no completion", p.id)
+	require.Equal(t, completionOf[p.op], wc.Op)
+	if p.op.answered() {
+		require.EqualValues(t, p.length, wc.ByteLen)
+	}
+	if life.qp.Type == RC && p.target != nil && p.length > 0 && p.op >= OpWrite {
+		h.allowed(life, p)
+	}
+	if p.op == OpRead && p.area != nil && p.data != nil {
+		require.True(t, p.area.holds(p.data), "READ %d brought something else", p.id)
+	}
+}
+
+// allowed checks that the peer had to do what it did.
+func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
+	t, r := h.t, p.target
+	need := RemoteWrite
+	if p.op == OpRead {
+		need = RemoteRead
+	} else if p.op.atomic() {
+		need = RemoteAtomic
+	}
+	require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
+	require.True(t, p.within(), "%v out of bounds", p.op)
+	if life.peer != nil {
+		require.Equal(t, need, need&life.peer.access,
+			"%v through a queue pair that does not allow it",
+			p.op)
+		require.Same(t, r.domain, life.peer.qp.pd, "%v in another protection domain", p.op)
+	}
+}
+
+// failed checks that requests which fail do so in order, and that all but one are flushed: the
+// first, unless its own memory was wrong, which is found while older ones are under way.
+func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
+	t := h.t
+	h.skip(life, p)
+	require.NotEmpty(t, wc.Status.String())
+	if wc.Status != StatusWRFlushErr {
+		require.True(t, life.lossy || !life.told, "request %d is the second that failed by itself",
+			p.id)
+		require.True(t, !life.failed || life.lossy || wc.Status == StatusLocProtErr,
+			"%+v after a flush", wc)
+		life.told = true
+	}
+	require.Equal(t, Errored, life.qp.State(), "a request failed: %+v", wc)
+	if life.peer != nil {
+		require.NotEqual(t, StatusBadRespErr, wc.Status, "the peer answered something else")
+	}
+	life.failed = true
+}
+
+// skip checks that what was posted before p and has not completed need not.
+func (h *verbsHost) skip(life *verbsLife, p *verbsPost) {
+	i := life.ended
+	for ; i < len(life.sends) && life.sends[i] != p; i++ {
+		before := life.sends[i]
+		require.True(h.t, before.done || life.lossy || !before.signaled && !life.failed,
+			"request %d ended before %d", p.id, before.id)
+	}
+	if i == len(life.sends) {
+		require.True(h.t, life.lossy || life.sends[i-1].done, "request %d ended after a later one",
+			p.id)
+		return
+	}
+	life.ended = i + 1
+}
+
+// received checks the completion of a receive.
+func (h *verbsHost) received(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
+	t, life := h.t, q.life
+	if p.srq != nil {
+		require.Same(t, q.srq, p.srq)
+		h.consume(q, p)
+	} else {
+		require.Same(t, life, p.life)
+		i := 0
+		for life.lossy && life.recvs[i] != p {
+			i++
+		}
+		require.Same(t, p, life.recvs[i], "receive %d ended before %d", p.id, life.recvs[i].id)
+		life.recvs = life.recvs[i+1:]
+	}
+	switch wc.Status {
+	case StatusSuccess:
+		h.arrived(q, p, wc)
+	case StatusWRFlushErr:
+		require.Equal(t, Errored, q.State(), "%+v", wc)
+	default:
+		require.Contains(t, []Status{StatusLocLenErr, StatusLocProtErr}, wc.Status)
+	}
+}
+
+// consume takes a receive out of a shared queue.
+func (h *verbsHost) consume(q *verbsQP, p *verbsPost) {
+	for i, x := range p.srq.posted {
+		if x == p {
+			p.srq.posted = append(p.srq.posted[:i:i], p.srq.posted[i+1:]...)
+			return
+		}
+	}
+	require.Fail(h.t, "a receive that is in no queue", "%d of QP %#x", p.id, q.num())
+}
+
+// arrived checks what a receive holds.
+func (h *verbsHost) arrived(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
+	t, life := h.t, q.life
+	var sent *verbsPost
+	switch {
+	case q.Type == RC && life.peer != nil:
+		sent = life.peer.message(life.got)
+		life.got++
+		require.NotNil(t, sent, "a message that nobody sent: %+v", wc)
+	case q.Type == UD:
+		require.GreaterOrEqual(t, wc.ByteLen, uint32(wire.GRHLen))
+		require.NotZero(t, wc.Flags&WithGRH)
+		return
+	default:
+		return
+	}
+	switch sent.op {
+	case OpWriteImm:
+		require.Equal(t, CompRecvWriteImm, wc.Op)
+		require.Equal(t, WithImm, wc.Flags)
+	case OpSendImm:
+		require.Equal(t, WithImm, wc.Flags)
+	case OpSendInv:
+		require.Equal(t, WithInv, wc.Flags)
+	default:
+		require.Zero(t, wc.Flags)
+	}
+	if wc.Flags != 0 {
+		require.Equal(t, sent.imm, wc.Imm)
+	}
+	require.EqualValues(t, sent.length, wc.ByteLen, "%+v", wc)
+	switch {
+	case p.area == nil:
+	case sent.op == OpWriteImm:
+		require.True(t, p.area.holds(nil), "a WRITE wrote where its receive was")
+	case sent.data != nil:
+		require.True(t, p.area.holds(sent.data), "message %d came as something else", sent.id)
+	}
+}
+
+// message is the n-th request of a life that ends a receive of the peer.
+func (l *verbsLife) message(n int) *verbsPost {
+	for _, p := range l.sends {
+		if !p.op.completes() || p.cancelled {
+			continue
+		}
+		if n == 0 {
+			return p
+		}
+		n--
+	}
+	return nil
+}
+
+// event checks an asynchronous event.
+func (h *verbsHost) event(ev AsyncEvent) {
+	t := h.t
+	require.NotContains(t, ev.Kind.String(), "AsyncKind")
+	switch ev.Kind {
+	case AsyncSRQLimit:
+		i := 0
+		for h.srqs[i].SharedReceiveQueue != ev.SRQ {
+			i++
+		}
+		require.Positive(t, h.srqs[i].armed, "a limit that nobody asked for, or twice")
+		h.srqs[i].armed = 0
+		return
+	case AsyncCQError:
+		require.True(t, ev.CQ.Overrun())
+		return
+	}
+	q := h.numbers[ev.QP.Num]
+	require.Same(t, q.QueuePair, ev.QP)
+	require.False(t, q.gone, "%v of a queue pair that is destroyed", ev.Kind)
+	switch ev.Kind {
+	case AsyncQPFatal, AsyncQPReqErr, AsyncQPAccessErr:
+		require.Equal(t, Errored, ev.QP.State())
+		require.False(t, q.told, "%v: it was told before", ev.Kind)
+		q.told = true
+	case AsyncLastWQEReached:
+		require.NotNil(t, q.srq)
+		require.Equal(t, Errored, ev.QP.State())
+	case AsyncSQDrained:
+		require.NotContains(t, []State{Reset, Init, ReadyToReceive}, q.state)
+		q.draining = false
+	}
+}
+
+// finish heals the link, lets time pass until all should have ended, and takes everything down.
+func (w *verbsWorld) finish() {
+	w.losses = 0
+	for _, h := range w.hosts {
+		h.link.noAlloc, h.link.room = false, 0
+	}
+	w.pass(3 * units.Second)
+	rested := w.steps < verbsMostSteps
+	w.steps = 0
+	for _, h := range w.hosts {
+		for _, q := range h.qps {
+			if q.gone {
+				continue
+			}
+			if rested && q.state == ReadyToSend && q.life.bounded &&
+				q.life.peer == q.life.peerNow() {
+				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(),
+					"%v QP %#x of %s still has requests",
+					q.Type, q.num(), h.name)
+			}
+			if r := &q.loss; rested && q.state == SQDrained && q.draining {
+				require.NotEqual(w.t, r.una, r.sndMax,
+					"%v QP %#x of %s has drained, and no event says so",
+					q.Type, q.num(), h.name)
+			}
+			if q.state != Reset {
+				q.die()
+			}
+		}
+	}
+	w.pass(10 * units.Microsecond)
+	for _, h := range w.hosts {
+		h.takeDown()
+	}
+	w.pass(units.Second)
+	for _, h := range w.hosts {
+		h.checkEmpty()
+	}
+	w.conserved()
+}
+
+// peerNow is the peer, if it is what it was when the two were connected.
+func (l *verbsLife) peerNow() *verbsLife {
+	if l.peer == nil {
+		return nil
+	}
+	return l.peer.qp.life
+}
+
+// takeDown destroys everything, in the order in which nothing is in use.
+func (h *verbsHost) takeDown() {
+	for _, q := range h.qps {
+		if !q.gone {
+			if q.state == Errored {
+				q.flushed()
+			}
+			q.destroy()
+		}
+	}
+	h.look()
+	for _, s := range h.srqs {
+		if !s.gone {
+			require.True(h.t, s.lossy || len(s.posted) == s.Len(),
+				"%d receives of a shared queue are not accounted for", len(s.posted)-s.Len())
+			h.tryDestroySRQ(s)
+		}
+	}
+	for _, r := range h.regions {
+		if !r.gone {
+			r.check()
+			h.end(r)
+		}
+	}
+	for _, a := range h.ahs {
+		a.Destroy()
+		a.gone = true
+	}
+	for _, c := range h.cqs {
+		if !c.gone {
+			h.tryDestroyCQ(c)
+		}
+	}
+	for _, pd := range h.pds {
+		if !pd.gone {
+			h.tryDealloc(pd)
+			require.True(h.t, pd.gone)
+		}
+	}
+}
+
+// checkEmpty looks for what an endpoint keeps that has nothing any more.
+func (h *verbsHost) checkEmpty() {
+	t, e := h.t, h.ep
+	for _, r := range h.regions {
+		r.check()
+	}
+	for id, p := range h.posts {
+		require.True(t, p.done || !p.recv && p.area == nil || p.life != nil && p.life.lossy ||
+			p.srq != nil && p.srq.lossy, "request %d", id)
+	}
+	_, timer := e.timers.Next()
+	require.False(t, timer, "a timer is left")
+	require.Zero(t, e.qps.count+e.regions.count)
+	held := e.Holdings()
+	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
+	require.Zero(t, e.marks.lent+e.stamps.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
+	for i := range e.turns {
+		require.Nil(t, e.turns[i].head)
+	}
+	require.False(t, e.Busy())
+	for _, c := range h.cqs {
+		require.Zero(t, c.users)
+	}
+	for _, pd := range h.pds {
+		require.Zero(t, pd.users)
+	}
+}

@@ -1,0 +1,249 @@
+package transport
+
+import (
+	"math/rand/v2"
+	"net/netip"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// FuzzVerbs runs a program of verbs on two endpoints that are joined by a link in virtual time. The
+// input is the program: each operation takes a byte that names it and the endpoint it runs on, and
+// as many more as it has arguments; what is missing is 0.
+//
+// The oracle (verbsfuzz_oracle_test.go) models queue pair states, queues and memory. Whatever the
+// program does, everything accepted ends once and in order, no byte changes that may not, and
+// nothing is left in the end.
+func FuzzVerbs(f *testing.F) {
+	f.Add([]byte{verbsStandard})
+	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
+	f.Fuzz(func(t *testing.T, program []byte) { runVerbs(t, program) })
+}
+
+// TestVerbsPrograms runs random programs of verbs, the same ones each time. A failure names the
+// seed of its program, which -seed runs alone.
+func TestVerbsPrograms(t *testing.T) {
+	if *seedFlag != 0 {
+		verbsSeed(t, *seedFlag)
+		return
+	}
+	programs := uint64(1000)
+	if testing.Short() {
+		programs = 300
+	}
+	for seed := range programs {
+		if !t.Run("", func(t *testing.T) { verbsSeed(t, seed+1) }) {
+			t.Fatalf("replay it with -run 'TestVerbsPrograms$' -seed=%d", seed+1)
+		}
+	}
+}
+
+// verbsSeed runs the program of a seed.
+func verbsSeed(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 17))
+	program := make([]byte, 1+rng.IntN(1500))
+	for i := range program {
+		program[i] = byte(rng.Uint32())
+	}
+	if seed%4 != 0 {
+		program[0] |= verbsStandard
+	}
+	runVerbs(t, program)
+}
+
+// Of the first byte of a program.
+const (
+	verbsStandard = 1 << iota // begin with everything there is, connected
+	verbsOneClass             // the port has a single transmit queue
+	verbsIPv6
+	verbsSmall // queues of completions that may overrun
+)
+
+// Bounds of what one program may do.
+const (
+	verbsMostOps   = 400
+	verbsMostSteps = 10_000 // rounds of both endpoints
+	verbsMostStill = 3_000  // rounds without time going on
+	verbsSlots     = 6      // objects of each kind on an endpoint
+)
+
+// verbsWorld is a program under way.
+type verbsWorld struct {
+	*pair
+	data   []byte // the rest of the program
+	hosts  [2]*verbsHost
+	posts  map[uint64]*verbsPost
+	nextID uint64
+	steps  int
+	ops    int
+	// losses drops a frame for each bit that is set, the lowest first, of losing links.
+	losses uint64
+	losing uint8
+	// cancelling is the queue pair whose requests CancelWaiting takes back now.
+	cancelling *verbsQP
+	connected  int
+}
+
+// verbsHost is an endpoint and what the program made on it. What was destroyed stays until
+// something new takes its place, so that programs also use what is gone.
+type verbsHost struct {
+	*verbsWorld
+	name    string
+	ep      *Endpoint
+	link    *link
+	far     *verbsHost
+	ip      netip.Addr
+	pds     []*verbsPD
+	regions []*verbsRegion
+	cqs     []*verbsCQ
+	srqs    []*verbsSRQ
+	qps     []*verbsQP
+	ahs     []*verbsAH
+	numbers map[wire.QPN]*verbsQP
+	polls   int // rounds so far
+}
+
+type verbsPD struct {
+	*ProtectionDomain
+	gone bool
+}
+
+type verbsCQ struct {
+	*CompletionQueue
+	depth  int
+	gone   bool
+	looked uint32 // completions that the oracle has seen, as tail counts
+	seen   []WorkCompletion
+}
+
+type verbsSRQ struct {
+	*SharedReceiveQueue
+	pd     *verbsPD
+	sges   int
+	gone   bool
+	lossy  bool // a completion of a receive of it was lost
+	posted []*verbsPost
+	armed  int
+}
+
+type verbsAH struct {
+	*AddressHandle
+	pd   *verbsPD
+	gone bool
+}
+
+// unhelped is a test that does not look for helpers: most of the time would go there.
+type unhelped struct{ testing.TB }
+
+func (unhelped) Helper() {}
+
+func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
+	w := &verbsWorld{pair: newPair(t), data: program, posts: map[uint64]*verbsPost{}}
+	kind := w.byte()
+	v4, v6 := [2]string{"10.0.0.1", "10.0.0.2"}, [2]string{"fd00::1", "fd00::2"}
+	ends := [2]*link{w.la, w.lb}
+	for i := range w.hosts {
+		if kind&verbsOneClass == 0 {
+			ends[i].classes = 6
+		}
+		ep, err := New(Config{Port: ends[i], Addrs: prefixes(v4[i]+"/24", v6[i]+"/64"),
+			Seed: uint64(i + 1), MaxHeld: 16}, 0)
+		require.NoError(t, err)
+		h := &verbsHost{verbsWorld: w, name: "ab"[i : i+1], ep: ep, link: ends[i],
+			numbers: map[wire.QPN]*verbsQP{}}
+		h.ip = netip.MustParseAddr(v4[i])
+		if kind&verbsIPv6 != 0 {
+			h.ip = netip.MustParseAddr(v6[i])
+		}
+		ends[i].tamper = func([]byte) int { return w.copies(i) }
+		w.hosts[i] = h
+	}
+	w.a, w.b = w.hosts[0].ep, w.hosts[1].ep
+	w.hosts[0].far, w.hosts[1].far = w.hosts[1], w.hosts[0]
+	if kind&verbsStandard != 0 {
+		depth := 1024
+		if kind&verbsSmall != 0 && w.chance(2) {
+			depth = 1 + w.pick(16)
+		}
+		w.standard(depth)
+	}
+	return w
+}
+
+// byte returns the next byte of the program, 0 behind its end.
+func (w *verbsWorld) byte() int {
+	if len(w.data) == 0 {
+		return 0
+	}
+	b := w.data[0]
+	w.data = w.data[1:]
+	return int(b)
+}
+
+// pick draws from [0, n).
+func (w *verbsWorld) pick(n int) int { return w.byte() % n }
+
+// oneOf draws one of a few values.
+func oneOf[T any](w *verbsWorld, values ...T) T { return values[w.pick(len(values))] }
+
+// chance is true once in n draws, and not behind the end of the program.
+func (w *verbsWorld) chance(n int) bool { return w.byte()%n == n-1 }
+
+// copies says how often a frame of host i arrives.
+func (w *verbsWorld) copies(i int) int {
+	if w.losing>>i&1 == 0 || w.losses == 0 {
+		return 1
+	}
+	lost := w.losses&1 != 0
+	w.losses >>= 1
+	switch {
+	case lost && w.losing&4 != 0:
+		return 2
+	case lost:
+		return 0
+	}
+	return 1
+}
+
+// runVerbs runs a program and ends what it leaves.
+func runVerbs(t testing.TB, program []byte) {
+	w := newVerbsWorld(unhelped{t}, program)
+	for len(w.data) > 0 && w.ops < verbsMostOps {
+		w.ops++
+		b := w.byte()
+		h := w.hosts[b>>7]
+		verbsOps[b&0x7f%len(verbsOps)](h)
+		w.look()
+	}
+	w.finish()
+}
+
+// pass lets time go on, at most d.
+func (w *verbsWorld) pass(d units.Duration) {
+	end, still := w.now.Add(d), 0
+	for w.steps < verbsMostSteps {
+		w.steps++
+		next := w.step()
+		for _, h := range w.hosts {
+			h.polls++
+		}
+		w.look()
+		if next.After(end) {
+			w.now = end
+			return
+		}
+		if still++; next.After(w.now) {
+			w.now, still = next, 0
+		}
+		if still == verbsMostStill {
+			w.t.Fatalf("time stands still at %v: %+v %+v", w.now, w.a.counters, w.b.counters)
+		}
+		if d == 0 {
+			return
+		}
+	}
+}
