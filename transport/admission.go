@@ -11,11 +11,11 @@ import (
 // admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of
 // what it sends, the granters of what it receives. A queue pair without costs nothing.
 type admission struct {
-	qp      *QueuePair
-	gate    cc.Gate
-	granter cc.Granter // of tokens
-	tokens  bool       // the gate or the granter speaks of tokens
-	credits credits
+	qp         *QueuePair
+	gate       cc.Gate
+	granter    cc.Granter // of tokens
+	usesTokens bool       // the gate or the granter speaks of tokens
+	credits    credits
 
 	flow     cc.Flow // of the granter's congestion control, where it has one
 	controls bool
@@ -26,30 +26,31 @@ type admission struct {
 	in     cc.Arrival
 	notice cc.Notice // the one that came
 
-	seen   wire.PSN  // one past the newest packet that the peer is known to have sent
-	told   wire.PSN  // the granter knows what is missing before it
-	waits  waits     // and what may yet come of the others
-	cut    psnSet    // of the peer's packets only the headers came, or there was no room for them
-	listed psnSet    // of those: which a TOKEN has listed
-	round  roundTrip // of what the gate lets leave
-	passed wire.PSN  // the oldest packet when lists passed over it, and how many did
-	passes uint8
-	stuck  stuck      // on what the peer lists
-	grants bool       // packets say by which grant they left
-	shut   bool       // the gate kept a packet when nothing else could open it
-	shutAt units.Time // when that began
-	heard  units.Time // the same, or when the peer last said something
-	waited AdmissionStats
+	seen      wire.PSN  // one past the newest packet that the peer is known to have sent
+	told      wire.PSN  // the granter knows what is missing before it
+	deadlines deadlines // and what may yet come of the others
+	// of the peer's packets only the headers came, or there was no room for them
+	cut            psnSet
+	listed         psnSet    // of those: which a TOKEN has listed
+	round          roundTrip // of what the gate lets leave
+	passed         wire.PSN  // the oldest packet when lists passed over it, and how many did
+	passes         uint8
+	reportedOldest reportedOldest // on what the peer lists
+	grants         bool           // packets say by which grant they left
+	shut           bool           // the gate kept a packet when nothing else could open it
+	shutAt         units.Time     // when that began
+	heardAt        units.Time     // the same, or when the peer last said something
+	waited         AdmissionStats
 
 	reads     uint32      // READs and atomics that are posted and have not completed
 	readBytes units.Bytes // that they ask for
 	reading   units.Bytes // of them, what is in flight
 
-	next   *admission // behind it in the list of those with tokens to send
-	since  units.Time // it has been there
-	queued bool
-	timing bool // the queue pair's timer is to be set before the endpoint looks at timers
-	gone   bool // its queue pair has no part in it any more
+	next         *admission // behind it in the list of those with tokens to send
+	since        units.Time // it has been there
+	queued       bool
+	timerPending bool // the queue pair's timer is to be set before the endpoint looks at timers
+	gone         bool // its queue pair has no part in it any more
 }
 
 // Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several),
@@ -69,7 +70,7 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		if c, ok := part.(cc.CreditGate); ok {
 			a.credits.gate = c
 		} else {
-			a.tokens = true
+			a.usesTokens = true
 		}
 	}
 	for _, r := range granters {
@@ -78,7 +79,7 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		case ok && a.credits.granter == nil:
 			a.credits.granter = c
 		case !ok && a.granter == nil:
-			a.granter, a.tokens = r, true
+			a.granter, a.usesTokens = r, true
 		default:
 			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w",
 				uint32(qp.Num), ErrInvalid)
@@ -105,7 +106,7 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	return nil
 }
 
-// Admitted says whether the queue pair has a gate or a granter: not when its peer did not agree,
+// Admitted reports whether the queue pair has a gate or a granter: not when its peer did not agree,
 // nor in ERR.
 func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
@@ -116,7 +117,7 @@ func (qp *QueuePair) dropAdmission() {
 		return
 	}
 	qp.adm, a.gone = nil, true
-	a.opens()
+	a.reopen()
 	a.dropTokens()
 	a.dropCredits()
 }
@@ -129,7 +130,7 @@ func (a *admission) dropTokens() {
 	if a.granter != nil {
 		a.granter.Attach(nil)
 	}
-	a.granter, a.controls, a.tokens = nil, false, false
+	a.granter, a.controls, a.usesTokens = nil, false, false
 }
 
 // agreeAdmission leaves of a queue pair's admission what the peer agreed to.
@@ -138,13 +139,13 @@ func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 	if a == nil {
 		return
 	}
-	if a.tokens && x.Features&wire.FeatureToken == 0 {
+	if a.usesTokens && x.Features&wire.FeatureToken == 0 {
 		a.dropTokens()
 	}
 	a.agreeCredits(x)
 	var parts []cc.Gate
 	for _, part := range cc.Parts(a.gate) {
-		if c, ok := part.(cc.CreditGate); ok && a.credits.gate == c || !ok && a.tokens {
+		if c, ok := part.(cc.CreditGate); ok && a.credits.gate == c || !ok && a.usesTokens {
 			parts = append(parts, part)
 		}
 	}
@@ -163,7 +164,7 @@ func (a *admission) begin(psn wire.PSN) {
 func (a *admission) hasGranter() bool { return a != nil && a.granter != nil }
 
 // hasTokens reports whether its gate or granter speaks of tokens.
-func (a *admission) hasTokens() bool { return a != nil && a.tokens }
+func (a *admission) hasTokens() bool { return a != nil && a.usesTokens }
 
 // hasGrants reports whether packets say by which grant they leave.
 func (a *admission) hasGrants() bool { return a.grants }
@@ -176,7 +177,7 @@ func (a *admission) offer(o *wire.Offer) {
 	if a == nil {
 		return
 	}
-	if a.tokens {
+	if a.usesTokens {
 		o.Features |= wire.FeatureToken
 	}
 	a.credits.offer(o)
@@ -188,8 +189,8 @@ func (a *admission) onDecision(f cc.Flow, now units.Time) bool {
 	if a == nil || !a.controls || f != a.flow {
 		return false
 	}
-	a.heed(now)
-	a.heedGranter(now)
+	a.applyNewDecision(now)
+	a.scheduleGranter(now)
 	return true
 }
 
@@ -206,7 +207,7 @@ func (a *admission) onResent(psn wire.PSN) { a.round.forget(psn) }
 // onAcknowledged notes that everything before una is acknowledged.
 func (a *admission) onAcknowledged(una wire.PSN, now units.Time) {
 	if a != nil {
-		a.heard = now
+		a.heardAt = now
 		a.round.end(una, now)
 	}
 }
@@ -221,36 +222,37 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 	}
 	ev.Flow = a.flow
 	a.qp.ep.cc.Report(ev, now)
-	a.heed(now)
+	a.applyNewDecision(now)
 }
 
 // Ask implements cc.Reporter for the granter.
 func (a *admission) Ask() {
 	if !a.gone {
-		a.heedGranters(a.qp.ep.now)
+		a.scheduleGranters(a.qp.ep.now)
 	}
 }
 
-// heedGranters sees to it that both granters say what they have to say.
-func (a *admission) heedGranters(now units.Time) {
+// scheduleGranters sees to it that both granters say what they have to say.
+func (a *admission) scheduleGranters(now units.Time) {
 	if a.granter != nil {
-		a.heedGranter(now)
+		a.scheduleGranter(now)
 	}
 	if a.credits.granter != nil {
-		a.heedCredits(now)
+		a.scheduleCredits(now)
 	}
 }
 
-// heed takes over the newest decision about what is granted.
-func (a *admission) heed(now units.Time) {
+// applyNewDecision takes over the newest decision about what is granted.
+func (a *admission) applyNewDecision(now units.Time) {
 	if d, changed := a.qp.ep.cc.Decision(a.flow); changed {
 		a.granter.Decide(d, now)
 	}
 }
 
-// arrives tells the granter of a request of the peer's. One with a PSN that no honest peer has got
+// onArrival tells the granter of a request of the peer's. One with a PSN that no honest peer has
+// got
 // to says nothing.
-func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
+func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
 	if info.Kind == wire.Read {
@@ -259,18 +261,18 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 	if !plausible(p.PSN, qp.rcv.expected()) {
 		return
 	}
-	a.see(p.PSN, now)
+	a.onSeen(p.PSN, now)
 	a.cut.remove(p.PSN)
 	a.listed.remove(p.PSN)
 	fresh := !p.PSN.Before(a.seen)
 	if end := p.PSN.Add(n); end.After(a.seen) {
 		a.seen = end
-		if a.waits.n == 0 {
+		if a.deadlines.n == 0 {
 			a.told = end
 		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
-		a.heedGranter(now)
+		a.scheduleGranter(now)
 		return
 	}
 	marks := p.BTH().Marks()
@@ -298,31 +300,31 @@ func (a *admission) arrives(p *wire.Packet, info *wire.OpcodeInfo) {
 		}
 	}
 	a.granter.Arrived(&a.in, now)
-	a.heedGranter(now)
+	a.scheduleGranter(now)
 }
 
 // setTimer has the queue pair's timer set before the endpoint looks at timers. Each packet moves
 // what it waits for: to set it once in a phase of a round is enough.
 func (a *admission) setTimer() {
-	if !a.timing {
-		a.timing = true
-		a.qp.ep.timing = append(a.qp.ep.timing, a)
+	if !a.timerPending {
+		a.timerPending = true
+		a.qp.ep.timersToSet = append(a.qp.ep.timersToSet, a)
 	}
 }
 
 // setTimers sets the timers that were put off.
 func (e *Endpoint) setTimers() {
-	for i := 0; i < len(e.timing); i++ {
-		a := e.timing[i]
-		if a.timing = false; !a.gone {
+	for i := 0; i < len(e.timersToSet); i++ {
+		a := e.timersToSet[i]
+		if a.timerPending = false; !a.gone {
 			a.qp.setTimer()
 		}
 	}
-	e.timing = e.timing[:0]
+	e.timersToSet = e.timersToSet[:0]
 }
 
-// heedGranter sees to it that the granter says what it has to say.
-func (a *admission) heedGranter(now units.Time) {
+// scheduleGranter sees to it that the granter says what it has to say.
+func (a *admission) scheduleGranter(now units.Time) {
 	if a.queued {
 		return // when its turn comes
 	}
@@ -334,33 +336,33 @@ func (a *admission) heedGranter(now units.Time) {
 		a.setTimer()
 		return
 	}
-	a.qp.ep.tokens.queue(a, now)
+	a.qp.ep.tokenPacer.queue(a, now)
 }
 
-// earliest answers at, or when the gate or the granter wants a look, if that is earlier; 0 is
+// earliest returns at, or when the gate or the granter wants a look, if that is earlier; 0 is
 // never. What is due has its turn.
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
 		next := a.gate.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
 			// the timer that was set for it may not have fired yet, and is set anew
-			a.qp.ep.owe(a.qp)
+			a.qp.ep.scheduleAnswer(a.qp)
 		}
 	}
 	if c := a.credits.granter; c != nil {
 		next := c.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
-			a.qp.ep.owe(a.qp)
+			a.qp.ep.scheduleAnswer(a.qp)
 		}
 	}
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
 			a.granter.Queue() == 0 {
-			a.heedGranter(a.qp.ep.now)
+			a.scheduleGranter(a.qp.ep.now)
 		}
 	}
-	return a.sooner(at, a.waits.next())
+	return a.sooner(at, a.deadlines.next())
 }
 
 func (a *admission) sooner(at, next units.Time) units.Time {
@@ -373,16 +375,16 @@ func (a *admission) sooner(at, next units.Time) units.Time {
 // onTimer looks after both halves.
 func (a *admission) onTimer(now units.Time) {
 	if a.gate != nil && a.qp.state >= ReadyToSend {
-		a.qp.adm.heedGate()
+		a.qp.adm.scheduleGate()
 	}
 	if a.granter != nil {
-		for before, some := a.waits.over(now); some; before, some = a.waits.over(now) {
-			a.tell(before, now)
+		for before, some := a.deadlines.over(now); some; before, some = a.deadlines.over(now) {
+			a.reportMissingBefore(before, now)
 		}
-		a.heedGranter(now)
+		a.scheduleGranter(now)
 	}
 	if a.credits.granter != nil {
 		a.credits.next = 0
-		a.heedCredits(now)
+		a.scheduleCredits(now)
 	}
 }

@@ -19,15 +19,15 @@ func (a *admission) backlog() cc.Backlog {
 	return cc.Backlog{Waits: max(0, waits), InFlight: qp.loss.flight() - a.reading}
 }
 
-// asks notes that READs and atomics have size bytes more in flight, or less.
-func (a *admission) asks(size units.Bytes) {
+// addReading notes that READs and atomics have size bytes more in flight, or less.
+func (a *admission) addReading(size units.Bytes) {
 	if a != nil {
 		a.reading = max(0, a.reading+size)
 	}
 }
 
-// asksNothing notes that nothing of them is in flight any more.
-func (a *admission) asksNothing() {
+// clearReading notes that nothing of them is in flight any more.
+func (a *admission) clearReading() {
 	if a != nil {
 		a.reading = 0
 	}
@@ -38,7 +38,7 @@ func (a *admission) toRead() units.Bytes {
 	qp := a.qp
 	left := a.readBytes - a.reading
 	if qp.snd.hasBegun() {
-		if w := qp.snd.oldest(); w.op.answered() {
+		if w := qp.snd.oldest(); w.op.hasResponse() {
 			left -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 		}
 	}
@@ -46,7 +46,7 @@ func (a *admission) toRead() units.Bytes {
 	return left
 }
 
-// admits says whether the gate lets packet k of a SEND or WRITE leave.
+// admits reports whether the gate lets packet k of a SEND or WRITE leave.
 func (a *admission) admits(w *sendWQE, k uint32, again bool, now units.Time) bool {
 	if a == nil || a.gate == nil {
 		return true
@@ -61,16 +61,16 @@ func (a *admission) admits(w *sendWQE, k uint32, again bool, now units.Time) boo
 		return true
 	}
 	if !a.shut {
-		a.shut, a.shutAt, a.heard = true, now, now
+		a.shut, a.shutAt, a.heardAt = true, now, now
 		a.waited.Blocked++
 		qp.ep.counters.Blocked++
 	}
 	qp.loss.expectTimer(now)
-	a.heedGate() // it may have noted that it said no
+	a.scheduleGate() // it may have noted that it said no
 	return false
 }
 
-// admitsNext says whether the gate lets packet k of w leave, the SEND or WRITE whose turn it
+// admitsNext reports whether the gate lets packet k of w leave, the SEND or WRITE whose turn it
 // is: for the first time, or since the queue pair went back.
 func (a *admission) admitsNext(w *sendWQE, k uint32, now units.Time) bool {
 	if a == nil {
@@ -80,20 +80,20 @@ func (a *admission) admitsNext(w *sendWQE, k uint32, now units.Time) bool {
 	return a.admits(w, k, qp.snd.nextPSN().Before(qp.loss.highest()), now)
 }
 
-// admitsLost says whether the gate lets the oldest lost packet leave, of which there is one.
+// admitsLost reports whether the gate lets the oldest lost packet leave, of which there is one.
 func (a *admission) admitsLost(now units.Time) bool {
 	if a == nil {
 		return true
 	}
 	psn := a.qp.loss.oldestLost()
 	w := a.qp.snd.request(psn)
-	return w.op.answered() || a.admits(w, uint32(psn.Sub(w.first)), true, now)
+	return w.op.hasResponse() || a.admits(w, uint32(psn.Sub(w.first)), true, now)
 }
 
 // grantTLVs is how much longer a packet is that says by which token it left.
 const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
 
-// openGrant begins an XDATA that says by which token it leaves, with op in it. It answers how long
+// openGrant begins an XDATA that says by which token it leaves, with op in it. It returns how long
 // that beginning is.
 func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
@@ -102,15 +102,16 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	return grantTLVs
 }
 
-// took tells the gate that the packet it was just asked about leaves. It answers the marks of its
+// passGate tells the gate that the packet it was just asked about leaves. It returns the marks of
+// its
 // BTH.
-func (a *admission) took(now units.Time) (f wire.Flags) {
+func (a *admission) passGate(now units.Time) (f wire.Flags) {
 	// or the timer is the oldest's, whatever else tokens let go
-	if a.opens() && a.qp.loss.oldestWaits() {
+	if a.reopen() && a.qp.loss.isOldestUnsent() {
 		a.qp.loss.startTimer(now) // it ran for the peer to say something
 	}
 	a.marks = a.gate.Took(&a.out, now)
-	a.qp.adm.heedGate() // what had to go before it speaks may have gone
+	a.qp.adm.scheduleGate() // what had to go before it speaks may have gone
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
 	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
@@ -122,7 +123,7 @@ func (a *admission) onLeave(now units.Time) wire.Flags {
 	if a.gate == nil {
 		return 0
 	}
-	return a.took(now)
+	return a.passGate(now)
 }
 
 // trafficClass returns the traffic class of the packet that leaves, if it is not that of its flow.
@@ -137,45 +138,45 @@ func (a *admission) trafficClass() (class uint8, ok bool) {
 func (a *admission) onLost(bytes units.Bytes) {
 	if a != nil && a.gate != nil && bytes > 0 {
 		a.gate.Lost(bytes, a.backlog(), a.qp.ep.now)
-		a.heedGate()
+		a.scheduleGate()
 	}
 }
 
-// posted tells the gate of a message.
-func (a *admission) posted(w *sendWQE) {
+// onPosted tells the gate of a message.
+func (a *admission) onPosted(w *sendWQE) {
 	switch qp := a.qp; {
-	case w.op.answered():
+	case w.op.hasResponse():
 		a.reads++
 		a.readBytes += units.Bytes(w.length)
 	case a.gate != nil:
 		a.gate.Posted(units.Bytes(w.length), qp.adm.backlog(), qp.ep.now)
-		qp.adm.heedGate()
+		qp.adm.scheduleGate()
 	}
 }
 
-// completed notes the end of a request; one that was refused when it was posted has no packets.
-func (a *admission) completed(w *sendWQE) {
-	if w.op.answered() && w.packets > 0 {
+// onCompleted notes the end of a request; one that was refused when it was posted has no packets.
+func (a *admission) onCompleted(w *sendWQE) {
+	if w.op.hasResponse() && w.packets > 0 {
 		a.reads--
 		a.readBytes -= units.Bytes(w.length)
 	}
 }
 
-// heedGate sees to it that the gate says what it has to say.
-func (a *admission) heedGate() {
+// scheduleGate sees to it that the gate says what it has to say.
+func (a *admission) scheduleGate() {
 	qp := a.qp
 	switch next := a.gate.Next(); {
 	case next == 0:
 	case next.After(qp.ep.now):
 		a.setTimer()
 	default:
-		qp.ep.gateSpeaks = true
-		qp.ep.owe(qp)
+		qp.ep.gateDue = true
+		qp.ep.scheduleAnswer(qp)
 	}
 }
 
-// gateSpeaks says whether the gate has something to say now.
-func (a *admission) gateSpeaks() bool {
+// hasGateControl reports whether the gate has something to say now.
+func (a *admission) hasGateControl() bool {
 	if a == nil || a.gate == nil {
 		return false
 	}

@@ -274,7 +274,7 @@ func TestBacklog(t *testing.T) {
 		"nobody asked for an ACK, and among READs no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
-	p.a.activate(a.qp)
+	p.a.scheduleRequests(a.qp)
 	p.settle(units.Microsecond)
 	assert.Equal(t, cc.Backlog{InFlight: 3700}, a.qp.adm.backlog())
 	p.la.tamper = nil
@@ -379,7 +379,7 @@ func TestMissingIsTold(t *testing.T) {
 	a.write(t, b, 3000)
 	p.settle(2 * units.Microsecond)
 	g.next = p.now
-	p.a.owe(a.qp)
+	p.a.scheduleAnswer(a.qp)
 	p.settle(5 * units.Microsecond)
 	assert.Equal(t, 3, r.missing)
 	p.la.tamper = nil

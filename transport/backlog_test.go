@@ -15,7 +15,7 @@ import (
 func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
 	for i := qp.snd.done; i != qp.snd.posted; i++ {
 		w := qp.snd.at(i)
-		if w.op.answered() {
+		if w.op.hasResponse() {
 			continue
 		}
 		if i-qp.snd.done >= qp.snd.begun-qp.snd.done { // nothing of it has left
@@ -24,7 +24,7 @@ func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
 		}
 		for k := uint32(max(0, qp.loss.una.Sub(w.first))); k < w.packets; k++ {
 			switch psn, size := w.first.Add(k), qp.snd.span(w, k, k+1); {
-			case psn.Before(qp.loss.sndMax) && qp.loss.recovery.has(psn, qp.loss.una):
+			case psn.Before(qp.loss.sndMax) && qp.loss.recovery.isAnswered(psn, qp.loss.una):
 			case psn.Before(qp.snd.sndNxt) && (qp.loss.recovery == nil ||
 				!qp.loss.recovery.lost.has(psn)):
 				b.InFlight += size

@@ -12,9 +12,9 @@ import (
 // decisions from it, pacing, and the echo of marks, telemetry and times in both directions.
 type congestion struct {
 	window   units.Bytes
-	times    *stamps // when what is in flight left, for an algorithm that hears of delays
+	times    *sendTimes // when what is in flight left, for an algorithm that hears of delays
 	flow     cc.Flow
-	wants    cc.EventSet // the events its algorithm hears
+	events   cc.EventSet // the events its algorithm hears
 	peerAway peerAway
 
 	hold   bool  // congestion control says that nothing leaves
@@ -23,15 +23,15 @@ type congestion struct {
 	hops   uint8 // whose telemetry congestion control reads
 	timing bool  // ACKs tell how long packets that ask for it were here
 	// something was posted where nothing was left, and congestion control was not told
-	fresh   bool
-	ecnEcho bool // ACKs tell of marks, instead of CNPs
-	probing bool // it has a prober
+	hasNewWork bool
+	ecnEcho    bool // ACKs tell of marks, instead of CNPs
+	probing    bool // it has a prober
 }
 
 // congestionCold is the state of the congestion binding that no packet of data touches.
 type congestionCold struct {
 	rate   units.BitRate
-	echo   *marks // once a packet has come with one
+	echo   *ackEcho // once a packet has come with one
 	prober *prober
 
 	maxInFlight uint32 // bytes; 0 is no limit
@@ -43,11 +43,11 @@ type congestionCold struct {
 // clear forgets everything but the algorithm's newest window.
 func (cong *congestion) clear() {
 	cong.unpace()
-	cong.dropMarks()
-	cong.dropStamps()
+	cong.dropAckEcho()
+	cong.dropSendTimes()
 	cong.dropProber()
 	cong.leavePeer()
-	cong.hold, cong.fresh, cong.peerAway = false, false, 0
+	cong.hold, cong.hasNewWork, cong.peerAway = false, false, 0
 	cong.ecnEcho, cong.timing, cong.cold().probes, cong.bolt = false, false, false, false
 }
 
@@ -58,7 +58,7 @@ func (cong *congestion) flowID() cc.Flow { return cong.flow }
 func (cong *congestion) isHeld() bool { return cong.hold }
 
 // expects reports whether the algorithm takes events of a kind.
-func (cong *congestion) expects(kind cc.Kind) bool { return cong.wants.Has(kind) }
+func (cong *congestion) expects(kind cc.Kind) bool { return cong.events.Has(kind) }
 
 // limit returns the window.
 func (cong *congestion) limit() units.Bytes { return cong.window }
@@ -68,19 +68,19 @@ func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	e := cong.conn().ep
 	cong.flow = f
 	e.rank(f, a)
-	cong.wants = e.cc.Wants(f)
+	cong.events = e.cc.Wants(f)
 	cong.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
 		cong.hops = uint8(min(t.Telemetry(), wire.MaxINTRecords))
 	}
-	cong.heedDecision()
+	cong.applyNewDecision()
 }
 
 // agree takes over what the peer agreed to.
 func (cong *congestion) agree(f wire.Features, bolt bool) {
 	cong.cold().probes = f&wire.FeatureProbe != 0
 	if cong.bolt = bolt; bolt {
-		cong.beginBolt()
+		cong.boltState()
 	}
 	cong.ecnEcho, cong.timing = f&wire.FeatureECNEcho != 0, f&wire.FeatureTiming != 0
 }
@@ -107,10 +107,10 @@ func (cong *congestion) hasProber() bool { return cong.probing }
 func (cong *congestion) hasTiming() bool { return cong.timing }
 
 // asksTiming reports whether packets ask how long they were at the peer.
-func (cong *congestion) asksTiming() bool { return cong.timing && cong.wants.Has(cc.RTT) }
+func (cong *congestion) asksTiming() bool { return cong.timing && cong.events.Has(cc.RTT) }
 
 // isClockedByAcks reports whether the algorithm takes events of acknowledgements.
-func (cong *congestion) isClockedByAcks() bool { return cong.wants&acknowledgements != 0 }
+func (cong *congestion) isClockedByAcks() bool { return cong.events&acknowledgements != 0 }
 
 // hasRate reports whether packets are paced.
 func (cong *congestion) hasRate() bool { return cong.rated }
@@ -120,17 +120,18 @@ func (cong *congestion) bytesIn(d units.Duration) units.Bytes { return cong.cold
 
 // onSent notes that a packet left which carries, or asks for, size bytes.
 func (cong *congestion) onSent(size uint32) {
-	if cong.paced() {
+	if cong.isPaced() {
 		cong.conn().ep.limiter.Sent(uint32(cong.flow), units.Bytes(size))
 	}
 }
 
-// setFresh notes whether something was posted where nothing was left, which the algorithm does not
+// setNewWork notes whether something was posted where nothing was left, which the algorithm does
+// not
 // know yet.
-func (cong *congestion) setFresh(fresh bool) { cong.fresh = fresh }
+func (cong *congestion) setNewWork(fresh bool) { cong.hasNewWork = fresh }
 
-// isFresh reports whether the algorithm is to be told of new work.
-func (cong *congestion) isFresh() bool { return cong.fresh }
+// hasNewWorkToReport reports whether the algorithm is to be told of new work.
+func (cong *congestion) hasNewWorkToReport() bool { return cong.hasNewWork }
 
 // setMaxInFlight bounds the window; 0 does not.
 func (cong *congestion) setMaxInFlight(most units.Bytes) {
@@ -162,4 +163,25 @@ func (cong *congestion) seenBolt() wire.BoltCounts { return cong.cold().echo.bol
 
 func (cong *congestion) addStats(s *QPStats) {
 	s.CNPs, s.MarkedCE = cong.cold().cnps, cong.cold().markedCE
+}
+
+// reportNewWork tells congestion control that there is something to send again, before it leaves.
+func (cong *congestion) reportNewWork(now units.Time) {
+	qp := cong.conn()
+	cong.hasNewWork = false
+	if qp.state == ReadyToSend || qp.state == SQDrained {
+		cong.report(cc.Event{Kind: cc.POST, PSN: uint32(qp.loss.oldest())}, now)
+	}
+}
+
+// report tells congestion control of an event, and takes over what it decides.
+func (cong *congestion) report(ev cc.Event, now units.Time) {
+	qp := cong.conn()
+	e := qp.ep
+	e.event = ev
+	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = cong.flow,
+		uint32(qp.snd.nextPSN()),
+		qp.loss.flight(), qp.snd.outstanding()
+	e.cc.Report(&e.event, now)
+	cong.applyNewDecision()
 }

@@ -103,7 +103,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	if !rcv.scatterAt(0, grh[:]) || !rcv.scatterAt(wire.GRHLen, payload) {
 		status = StatusLocProtErr
 	}
-	rcv.held = false
+	rcv.hasReceive = false
 	rcv.packetsReceived++
 	rcv.bytesReceived += uint64(len(payload))
 	wc := rcv.cq.next()

@@ -44,7 +44,7 @@ const (
 // IPv6, UDP, BTH, RETH, immediate data, ICRC.
 const frameOverhead = 40 + 8 + 12 + 16 + 4 + 4
 
-// PathMTUFor answers the largest path MTU whose packets fit into IP datagrams of mtu bytes, and 0
+// PathMTUFor returns the largest path MTU whose packets fit into IP datagrams of mtu bytes, and 0
 // when not even 256 does.
 func PathMTUFor(mtu units.Bytes) units.Bytes {
 	for m := MTU4096; m >= MTU256; m /= 2 {

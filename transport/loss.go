@@ -56,8 +56,8 @@ func (loss *lossRecovery) highest() wire.PSN { return loss.sndMax }
 // flight returns how many bytes are in flight.
 func (loss *lossRecovery) flight() units.Bytes { return loss.inFlight }
 
-// waitsRNR reports whether an RNR NAK is waited out.
-func (loss *lossRecovery) waitsRNR() bool { return loss.rnrWait }
+// isWaitingRNR reports whether an RNR NAK is waited out.
+func (loss *lossRecovery) isWaitingRNR() bool { return loss.rnrWait }
 
 // isProbing reports whether only the oldest packet leaves: its answer tells whether the peer is
 // ready.
@@ -67,7 +67,7 @@ func (loss *lossRecovery) isProbing() bool { return loss.probing }
 func (loss *lossRecovery) isRecovering() bool { return loss.recovery != nil }
 
 // hasLost reports whether the recovery that is going on has packets to send again.
-func (loss *lossRecovery) hasLost() bool { return !loss.recovery.lost.empty() }
+func (loss *lossRecovery) hasLost() bool { return !loss.recovery.lost.isEmpty() }
 
 // isLost reports whether the recovery that is going on has psn to send again.
 func (loss *lossRecovery) isLost(psn wire.PSN) bool { return loss.recovery.lost.has(psn) }
@@ -100,10 +100,10 @@ func (loss *lossRecovery) behindReads() units.Bytes {
 }
 
 // newestSent returns when the newest packet left of those that the ACK at hand answers.
-func (loss *lossRecovery) newestSent() stamp {
-	newest := loss.conn().cong.sent(loss.una.Add(wire.PSNMask))
+func (loss *lossRecovery) newestSent() sendTime {
+	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
 	if rec := loss.recovery; rec != nil {
-		newest, rec.left = rec.left, stamp{}
+		newest, rec.left = rec.left, sendTime{}
 	}
 	return newest
 }
@@ -123,28 +123,6 @@ func (loss *lossRecovery) begin(a *RTSAttr) {
 	loss.cold().reordering = uint32(a.Reordering / units.Nanosecond)
 	loss.cold().retries, loss.retriesLeft = a.RetryCount, a.RetryCount
 	loss.cold().rnrRetries, loss.cold().rnrLeft = a.RNRRetry, a.RNRRetry
-}
-
-// onSent takes n PSNs from first on as under way, which carry, or ask for, size bytes.
-func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now units.Time) {
-	qp, next := loss.conn(), first.Add(n)
-	loss.unasked = !asked
-	if qp.Type == RC {
-		loss.inFlight += units.Bytes(size)
-		qp.ep.stake.ask(now)
-	} else {
-		loss.una = next // nobody will acknowledge it: no window holds the rest of the message
-	}
-	if !next.After(loss.sndMax) {
-		loss.cold().retransmitted++
-		qp.ep.counters.Retransmitted++
-		qp.cong.unstamp(first, n)
-		return
-	}
-	loss.sndMax = next
-	if qp.Type == RC {
-		qp.cong.stamp(first, n, now)
-	}
 }
 
 // acceptAll takes everything before next as done with: nobody acknowledges it.
@@ -185,7 +163,7 @@ func (loss *lossRecovery) earliest() units.Time {
 		at = loss.cold().rnrAt
 	}
 	if loss.recovery != nil {
-		at = loss.recovery.late.earliest(at)
+		at = loss.recovery.window.earliest(at)
 	}
 	return at
 }

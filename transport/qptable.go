@@ -54,7 +54,7 @@ func (t *qpTable) find(n wire.QPN) *QueuePair {
 	return nil
 }
 
-// freeNumber answers a number that is not in use, and was not for as long as possible.
+// freeNumber returns a number that is not in use, and was not for as long as possible.
 func (t *qpTable) freeNumber() (wire.QPN, error) {
 	if t.count == MaxQueuePairs {
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", MaxQueuePairs, ErrLimit)

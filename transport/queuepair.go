@@ -87,10 +87,10 @@ type QueuePair struct {
 	neighborGen     uint32
 	neighbor        *neigh.Entry
 	ep              *Endpoint
-	adm             *admission  // nil without gate and granter
-	nextSend        *QueuePair  // behind it among those that have requests to send
-	queued          [turns]bool // it is among those that have answers, or requests, to send
-	waits           bool        // for a neighbour
+	adm             *admission         // nil without gate and granter
+	nextSend        *QueuePair         // behind it among those that have requests to send
+	queued          [serviceKinds]bool // it is among those that have answers, or requests, to send
+	awaitsNeighbor  bool               // for a neighbour
 	commEstablished bool
 	sackBits        uint16 // selective repeat: PSNs behind a gap that either side looks at
 	pkey            uint16
@@ -130,10 +130,10 @@ type QPStats struct {
 	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
 }
 
-// State answers the state of the queue pair.
+// State returns the state of the queue pair.
 func (qp *QueuePair) State() State { return qp.state }
 
-// Stats answers its counters.
+// Stats returns its counters.
 func (qp *QueuePair) Stats() QPStats {
 	var s QPStats
 	qp.snd.addStats(&s)
@@ -143,7 +143,7 @@ func (qp *QueuePair) Stats() QPStats {
 	return s
 }
 
-// PathMTU answers the payload bytes of a full packet; 0 before RTR.
+// PathMTU returns the payload bytes of a full packet; 0 before RTR.
 func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
 
 // PSNs is where the sequence numbers of a queue pair are (ibv_query_qp's sq_psn and rq_psn).
@@ -160,10 +160,10 @@ func (qp *QueuePair) PSNs() PSNs {
 		Expected: qp.rcv.expected()}
 }
 
-// Endpoint answers whom it belongs to.
+// Endpoint returns whom it belongs to.
 func (qp *QueuePair) Endpoint() *Endpoint { return qp.ep }
 
-// SendRoom answers how many work requests PostSend would take now.
+// SendRoom returns how many work requests PostSend would take now.
 func (qp *QueuePair) SendRoom() int {
 	return qp.snd.room()
 }
@@ -221,7 +221,7 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	return f
 }
 
-// Offer answers what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what
+// Offer returns what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what
 // its congestion control has no use for: one that waits for CNPs hears none from a peer that echoes
 // marks. With a gate or a granter it can speak of tokens, or of credits.
 func (qp *QueuePair) Offer() wire.Offer {
@@ -233,7 +233,7 @@ func (qp *QueuePair) Offer() wire.Offer {
 	return o
 }
 
-// Snapshot answers the state of the queue pair's congestion control; nothing when its Controller
+// Snapshot returns the state of the queue pair's congestion control; nothing when its Controller
 // does not show it.
 func (qp *QueuePair) Snapshot() cc.Snapshot {
 	if o, ok := qp.ep.cc.(cc.Observer); ok {

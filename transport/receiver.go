@@ -5,14 +5,14 @@ import "github.com/goroce/goroce/transport/wire"
 // receiver is the part of a queue pair that owns the peer's requests: their sequence, their
 // execution, what came out of order, and the answers to them.
 type receiver struct {
-	ePSN     wire.PSN // expected next
-	msn      uint32   // messages completed, 24 bits
-	answer   answer   // ACK or NAK owed
-	nakked   bool     // a NAK for ePSN is out: stay silent until it comes
-	message  message  // in progress
-	held     bool     // wqe is a receive taken for a message that has not ended
-	received uint32   // bytes of the message so far
-	reorder  *ahead   // what came behind a gap
+	ePSN       wire.PSN       // expected next
+	msn        uint32         // messages completed, 24 bits
+	answer     answer         // ACK or NAK owed
+	nakked     bool           // a NAK for ePSN is out: stay silent until it comes
+	message    message        // in progress
+	hasReceive bool           // wqe is a receive taken for a message that has not ended
+	received   uint32         // bytes of the message so far
+	reorder    *reorderBuffer // what came behind a gap
 
 	packetsReceived, bytesReceived uint64
 
@@ -72,7 +72,7 @@ func (rcv *receiver) init(init *QPInit) {
 
 // clear forgets what the peer has sent, and the receives of a queue of its own.
 func (rcv *receiver) clear() {
-	rcv.dropAhead()
+	rcv.dropReorder()
 	rcv.reads.clear()
 	*rcv = receiver{
 		pd: rcv.pd, cq: rcv.cq, queue: rcv.queue, ownQueue: rcv.ownQueue, sges: rcv.sges,
@@ -142,8 +142,8 @@ func (rcv *receiver) depth() int { return len(rcv.queue.ring) }
 
 // flush completes the receives with an error, in order.
 func (rcv *receiver) flush() {
-	if rcv.held {
-		rcv.held = false
+	if rcv.hasReceive {
+		rcv.hasReceive = false
 		rcv.completeRecv(rcv.wqe.id, StatusWRFlushErr, false)
 	}
 	if !rcv.ownQueue {

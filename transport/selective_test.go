@@ -716,7 +716,7 @@ func TestOffer(t *testing.T) {
 	bad.Extension.SACKBits = 33
 	require.ErrorIs(t, a.qp.ToRTR(bad), ErrInvalid)
 	require.NoError(t, a.qp.ToRTR(rtr))
-	require.True(t, a.qp.selective())
+	require.True(t, a.qp.isSelective())
 	a.qp.ToReset()
-	require.False(t, a.qp.selective())
+	require.False(t, a.qp.isSelective())
 }

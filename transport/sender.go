@@ -141,3 +141,23 @@ func (snd *sender) release() { snd.cold().cq.users-- }
 func (snd *sender) addStats(s *QPStats) {
 	s.PacketsSent, s.BytesSent = snd.packetsSent, snd.bytesSent
 }
+
+// left returns what is posted and not acknowledged. In a recovery what came behind the gap is not
+// acknowledged either.
+func (snd *sender) left() units.Bytes {
+	qp := snd.conn()
+	if snd.done == snd.begun {
+		return snd.cold().pending
+	}
+	w := snd.at(snd.done)
+	return snd.cold().pending - snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
+}
+
+// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without
+// payload count as a byte.
+func (snd *sender) outstanding() units.Bytes {
+	if snd.done == snd.posted {
+		return 0
+	}
+	return max(1, snd.left())
+}

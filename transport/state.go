@@ -204,7 +204,7 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	}
 	if qp.state == SQDrained {
 		qp.state = ReadyToSend
-		qp.ep.activate(qp)
+		qp.ep.scheduleRequests(qp)
 		return nil
 	}
 	switch {
@@ -232,7 +232,7 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	qp.state = ReadyToSend
 	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
 	qp.cong.applyDecision(d)
-	qp.ep.activate(qp)
+	qp.ep.scheduleRequests(qp)
 	return nil
 }
 
@@ -243,7 +243,7 @@ func (qp *QueuePair) ToSQD() error {
 		return err
 	}
 	qp.state = SQDrained
-	qp.cong.reclaim()
+	qp.cong.updateClaim()
 	qp.noticeDrained()
 	return nil
 }
@@ -288,8 +288,8 @@ func (qp *QueuePair) fail() {
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
 	qp.cong.unpace()
 	qp.loss.endRecovery()
-	qp.rcv.dropAhead()
-	qp.cong.dropStamps()
+	qp.rcv.dropReorder()
+	qp.cong.dropSendTimes()
 	qp.cong.dropProber()
 	qp.dropAdmission()
 	qp.cong.leavePeer()
@@ -340,8 +340,8 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// heedDecision takes over the newest decision of congestion control.
-func (cong *congestion) heedDecision() {
+// applyNewDecision takes over the newest decision of congestion control.
+func (cong *congestion) applyNewDecision() {
 	qp := cong.conn()
 	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
 		cong.applyDecision(d)
@@ -357,7 +357,7 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	cong.setRate(d.Rate)
 	if cong.hold {
 		cong.leavePace()
-		cong.reclaim()
+		cong.updateClaim()
 	}
 	if cong.probing || d.ProbeAt != 0 {
 		cong.askProbe(d.ProbeAt)
@@ -366,6 +366,25 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 		cong.window = min(cong.window, units.Bytes(most))
 	}
 	if qp.snd.hasNext() || qp.loss.isRecovering() {
-		qp.ep.activate(qp)
+		qp.ep.scheduleRequests(qp)
 	}
 }
+
+// failAt ends the request at index i of the send queue with an error, after flushing those before
+// it, and everything behind it by the error state.
+func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
+	qp.snd.failAt(i, s)
+	qp.fatal(kind)
+}
+
+func (snd *sender) failAt(i uint32, s Status) {
+	for ; snd.done != i; snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	if !snd.isIdle() {
+		snd.finishOldest(s)
+	}
+}
+
+// failHead ends the oldest outstanding request with an error.
+func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }

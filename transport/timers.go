@@ -28,7 +28,7 @@ func (e *Endpoint) runTimers(now units.Time) {
 	}
 }
 
-// earlier answers t, or when the first timer is due or the first paced packet may leave, if that is
+// earlier returns t, or when the first timer is due or the first paced packet may leave, if that is
 // earlier.
 func (e *Endpoint) earlier(t units.Time) units.Time {
 	if at, some := e.timers.Next(); some {
@@ -39,7 +39,7 @@ func (e *Endpoint) earlier(t units.Time) units.Time {
 			t = units.Earlier(t, at)
 		}
 	}
-	if at, some := e.tokens.next(); some {
+	if at, some := e.tokenPacer.next(); some {
 		t = units.Earlier(t, at)
 	}
 	return t

@@ -20,7 +20,7 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	old, b := p.connected(o)
 	old.write(t, b, 8)
 	p.settle(units.Microsecond)
-	require.True(t, old.qp.waits)
+	require.True(t, old.qp.awaitsNeighbor)
 	old.qp.Destroy()
 
 	fresh := o.make(t, p.a)

@@ -134,7 +134,7 @@ func TestReceivesPostedDuringAMessage(t *testing.T) {
 	for b.qp.rcv.queue.len() > 0 {
 		p.now = p.step()
 	}
-	require.True(t, b.qp.rcv.held, "the message has begun")
+	require.True(t, b.qp.rcv.hasReceive, "the message has begun")
 	post(2, 10000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	got := bytes.Join([][]byte{b.mem[:10], b.mem[100:1600], b.mem[2000:3490]}, nil)

@@ -162,7 +162,7 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	require.False(t, life.failed && !life.lossy, "request %d succeeded after another failed", p.id)
 	require.True(t, p.signaled, "request %d asked for no completion", p.id)
 	require.Equal(t, completionOf[p.op], wc.Op)
-	if p.op.answered() {
+	if p.op.hasResponse() {
 		require.EqualValues(t, p.length, wc.ByteLen)
 	}
 	if life.qp.Type == RC && p.target != nil && p.length > 0 && p.op >= OpWrite {
@@ -179,7 +179,7 @@ func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
 	need := RemoteWrite
 	if p.op == OpRead {
 		need = RemoteRead
-	} else if p.op.atomic() {
+	} else if p.op.isAtomic() {
 		need = RemoteAtomic
 	}
 	require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
@@ -457,9 +457,10 @@ func (h *verbsHost) checkEmpty() {
 	require.Zero(t, e.qps.count+e.regions.count)
 	held := e.Holdings()
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
-	require.Zero(t, e.marks.lent+e.stamps.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
-	for i := range e.turns {
-		require.Nil(t, e.turns[i].head)
+	require.Zero(t,
+		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
+	for i := range e.serviceLists {
+		require.Nil(t, e.serviceLists[i].head)
 	}
 	require.False(t, e.Busy())
 	for _, c := range h.cqs {

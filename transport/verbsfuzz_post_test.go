@@ -210,7 +210,7 @@ func (h *verbsHost) postSend() {
 	wr.Flags = SendFlags(h.byte()) & (Signaled | Fence | Solicited)
 	p.signaled = wr.Flags&Signaled != 0 || q.init.SignalAll
 	fits := wr.Op < sendOps
-	if wr.Op == OpRead || wr.Op.atomic() {
+	if wr.Op == OpRead || wr.Op.isAtomic() {
 		fits = h.destination(q, &wr, p) && fits
 		wr.CompareAdd, wr.Swap = uint64(h.byte()), 3
 	} else {
@@ -223,10 +223,10 @@ func (h *verbsHost) postSend() {
 	}
 	switch q.Type {
 	case RC:
-		fits = fits && (!wr.Op.answered() || q.life.reads > 0) && (wr.Op != OpRead ||
+		fits = fits && (!wr.Op.hasResponse() || q.life.reads > 0) && (wr.Op != OpRead ||
 			p.length <= maxReadPSNs*int(max(q.mtu, 1)))
 	case UC:
-		fits = fits && !wr.Op.answered() && wr.Op != OpSendInv
+		fits = fits && !wr.Op.hasResponse() && wr.Op != OpSendInv
 	case UD:
 		fits = h.datagram(q, &wr, p) && fits
 	}

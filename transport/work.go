@@ -39,11 +39,11 @@ func (o SendOp) String() string {
 	return fmt.Sprintf("SendOp(%d)", uint8(o))
 }
 
-// answered says whether the operation brings data back: READ and the atomics.
-func (o SendOp) answered() bool { return o >= OpRead }
-func (o SendOp) atomic() bool   { return o >= OpCmpSwap }
+// hasResponse reports whether the operation brings data back: READ and the atomics.
+func (o SendOp) hasResponse() bool { return o >= OpRead }
+func (o SendOp) isAtomic() bool    { return o >= OpCmpSwap }
 
-// completes says whether the peer's program gets a completion of it: SENDs and WRITE with
+// completes reports whether the peer's program gets a completion of it: SENDs and WRITE with
 // immediate.
 func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
 
