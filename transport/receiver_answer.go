@@ -53,6 +53,25 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 	return sent + 1, false
 }
 
+// verdict returns the syndrome of the ACK or NAK that is to be sent, and the PSN it is about, and
+// counts it.
+func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
+	c := &rcv.conn().ep.counters
+	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
+	switch rcv.answer {
+	case answerRNR:
+		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
+	case answerNak:
+		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
+		if rcv.nakCode == wire.NakPSNSequence {
+			c.NakSequence++
+		}
+	default:
+		c.AcksSent++
+	}
+	return syndrome, psn
+}
+
 // sendAnswer sends the ACK or NAK that is owed. It covers everything accepted so far: one for a
 // whole burst.
 func (rcv *receiver) sendAnswer() bool {
@@ -67,18 +86,7 @@ func (rcv *receiver) sendAnswer() bool {
 	if b == nil {
 		return false
 	}
-	syndrome, psn := wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
-	switch rcv.answer {
-	case answerRNR:
-		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
-	case answerNak:
-		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
-		if rcv.nakCode == wire.NakPSNSequence {
-			e.counters.NakSequence++
-		}
-	default:
-		e.counters.AcksSent++
-	}
+	syndrome, psn := rcv.verdict()
 	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
 	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.isEmpty() {
 		bits = rcv.reorder.sackBits(rcv.ePSN)

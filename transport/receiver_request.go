@@ -149,6 +149,12 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 		}
 		return
 	}
+	rcv.endMessage(p, info)
+}
+
+// endMessage ends the message of which the packet p is the last.
+func (rcv *receiver) endMessage(p *wire.Packet, info *wire.OpcodeInfo) {
+	qp := rcv.conn()
 	rcv.message = messageNone
 	rcv.msn++
 	completes := info.Kind == wire.Send || info.Imm

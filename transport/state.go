@@ -118,49 +118,12 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		qp.state = ReadyToReceive
 		return nil
 	}
-	switch {
-	case !validMTU(a.PathMTU):
-		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
-	case a.PathMTU > PathMTUFor(e.info.MTU):
-		return qp.bad("RTR",
-			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
-			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
-	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
-		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
-			MaxRdAtomic)
-	case a.MinRNRTimer > 31:
-		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
-	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
-			wire.MaxSACKBits)
-	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
-		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
-			uint32(a.RecvPSN))
+	if err := qp.checkRTR(&a); err != nil {
+		return err
 	}
-	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
-		qp.cong.setTelemetry(0)
-	}
-	speaksBolt := qp.Type == RC && qp.cong.expects(cc.CST) && !qp.cong.hasTelemetry() &&
-		a.Extension.Features&wire.FeatureBolt != 0
-	qp.agreeAdmission(&a.Extension)
-	extra := xdataLen(qp.cong.telemetry())
-	if speaksBolt {
-		extra = boltTLVs
-	}
-	if qp.adm != nil {
-		qp.adm.begin(a.RecvPSN)
-		if qp.adm.hasGrants() {
-			if extra > 0 {
-				return qp.bad("RTR", "packets say by which token they left, and have no place "+
-					"for what switches write (%s)", "INT or Bolt")
-			}
-			extra = grantTLVs
-		}
-	}
-	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
-			"for switches", int64(a.PathMTU), e.info.Name,
-			int64(e.info.MTU), int64(extra))
+	speaksBolt, err := qp.agreeExtension(&a)
+	if err != nil {
+		return err
 	}
 	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT &&
 		(qp.cong.expects(cc.ECN) || qp.cong.expects(cc.CNP) || qp.adm.hasTokens()) {
@@ -195,6 +158,63 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	}
 	qp.state = ReadyToReceive
 	return nil
+}
+
+// checkRTR checks the attributes of INIT→RTR by themselves.
+func (qp *QueuePair) checkRTR(a *RTRAttr) error {
+	e := qp.ep
+	switch {
+	case !validMTU(a.PathMTU):
+		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
+	case a.PathMTU > PathMTUFor(e.info.MTU):
+		return qp.bad("RTR",
+			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
+			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
+	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
+		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
+			MaxRdAtomic)
+	case a.MinRNRTimer > 31:
+		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
+	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
+		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
+			wire.MaxSACKBits)
+	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
+		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
+			uint32(a.RecvPSN))
+	}
+	return nil
+}
+
+// agreeExtension takes over what the peer agreed to as far as it makes packets longer, and checks
+// that these fit the port. It reports whether packets carry Bolt's flags.
+func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
+	e := qp.ep
+	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
+		qp.cong.setTelemetry(0)
+	}
+	speaksBolt = qp.Type == RC && qp.cong.expects(cc.CST) && !qp.cong.hasTelemetry() &&
+		a.Extension.Features&wire.FeatureBolt != 0
+	qp.agreeAdmission(&a.Extension)
+	extra := xdataLen(qp.cong.telemetry())
+	if speaksBolt {
+		extra = boltTLVs
+	}
+	if qp.adm != nil {
+		qp.adm.begin(a.RecvPSN)
+		if qp.adm.hasGrants() {
+			if extra > 0 {
+				return false, qp.bad("RTR", "packets say by which token they left, and have no place "+
+					"for what switches write (%s)", "INT or Bolt")
+			}
+			extra = grantTLVs
+		}
+	}
+	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
+		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
+			"for switches", int64(a.PathMTU), e.info.Name,
+			int64(e.info.MTU), int64(extra))
+	}
+	return speaksBolt, nil
 }
 
 // ToRTS moves RTR→RTS, or back from SQD: what is posted leaves from now on.
