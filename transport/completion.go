@@ -14,25 +14,25 @@ const (
 	StatusSuccess Status = iota
 	StatusLocLenErr
 	StatusLocQPOpErr
-	StatusLocEECOpErr
+	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
-	StatusMWBindErr
+	statusMWBindErr
 	StatusBadRespErr
-	StatusLocAccessErr
+	statusLocAccessErr
 	StatusRemInvReqErr
 	StatusRemAccessErr
 	StatusRemOpErr
 	StatusRetryExcErr
 	StatusRNRRetryExcErr
-	StatusLocRDDViolErr
-	StatusRemInvRDReqErr
-	StatusRemAbortErr
-	StatusInvEECNErr
-	StatusInvEECStateErr
-	StatusFatalErr
-	StatusRespTimeoutErr
-	StatusGeneralErr
+	statusLocRDDViolErr
+	statusRemInvRDReqErr
+	statusRemAbortErr
+	statusInvEECNErr
+	statusInvEECStateErr
+	statusFatalErr
+	statusRespTimeoutErr
+	statusGeneralErr
 	statuses
 )
 

@@ -6,12 +6,12 @@ import "github.com/goroce/goroce/units"
 const (
 	MaxQueueDepth   = 1 << 16 // work requests in one queue
 	MaxCQDepth      = 1 << 22 // completions in one queue
-	MaxSGE          = 16      // scatter/gather elements of one work request
+	maxSGE          = 16      // scatter/gather elements of one work request
 	MaxInline       = 1024    // bytes of inline data of one work request
 	MaxRdAtomic     = 128     // outstanding READs and atomics of one queue pair
-	MaxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
-	MaxQueuePairs   = 1 << 20 // queue pairs of one endpoint
-	MaxRegions      = 1 << 20 // memory regions of one endpoint
+	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
+	maxQueuePairs   = 1 << 20 // queue pairs of one endpoint
+	maxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
 	// datagrams of queue pair 1 for a next hop that is not known yet; further ones are lost
 	maxParcels = 64

@@ -90,8 +90,8 @@ func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint6
 	case access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
 		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need "+
 			"local write: %w", ErrInvalid)
-	case e.regions.count == MaxRegions:
-		return nil, fmt.Errorf("transport: register memory: %d regions: %w", MaxRegions, ErrLimit)
+	case e.regions.count == maxRegions:
+		return nil, fmt.Errorf("transport: register memory: %d regions: %w", maxRegions, ErrLimit)
 	}
 	mr := &MemoryRegion{Addr: addr, pd: pd, mem: mem, access: access}
 	key := e.regions.add(mr, e.secrets.keys)

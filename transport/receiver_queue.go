@@ -42,9 +42,9 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	w := &q.ring[slot]
 	w.id, w.slot, w.sges, w.total = rr.ID, slot, uint8(len(rr.SGList)), 0
 	for i, s := range rr.SGList {
-		if uint64(w.total)+uint64(s.Length) > MaxMessage {
+		if uint64(w.total)+uint64(s.Length) > maxMessage {
 			return fmt.Errorf("transport: post receive: elements add up to more than %d bytes: %w",
-				MaxMessage, ErrInvalid)
+				maxMessage, ErrInvalid)
 		}
 		w.total += s.Length
 		if i == 0 {
@@ -82,9 +82,9 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
-	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
+	if depth < 1 || depth > MaxQueueDepth || maxSGE > maxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
-			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, maxSGE, ErrInvalid)
 	}
 	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)

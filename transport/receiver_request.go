@@ -175,7 +175,7 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	qp := rcv.conn()
 	reth := p.RETH()
 	length := reth.Len()
-	if length > MaxMessage || info.Last && length != uint32(len(payload)) || !info.Last &&
+	if length > maxMessage || info.Last && length != uint32(len(payload)) || !info.Last &&
 		length <= qp.mtu {
 		return wire.NakInvalidRequest, false
 	}
@@ -342,7 +342,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 	qp := rcv.conn()
 	reth := p.RETH()
 	length := reth.Len()
-	if length > MaxMessage || qp.packetsFor(length) > maxReadPSNs || rcv.reads.isFull() {
+	if length > maxMessage || qp.packetsFor(length) > maxReadPSNs || rcv.reads.isFull() {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}

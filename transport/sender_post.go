@@ -41,7 +41,7 @@ func (snd *sender) post(wr *WorkRequest) error {
 	} else if err := snd.takeSource(w, wr, slot); err != nil {
 		return err
 	}
-	if qp.Type != RC || wr.Op >= OpRead || w.length > MaxMessage {
+	if qp.Type != RC || wr.Op >= OpRead || w.length > maxMessage {
 		if err := snd.checkRequest(w, wr, slot); err != nil {
 			return err
 		}
@@ -97,7 +97,7 @@ func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
 			extra[i-1] = s
 		}
 	}
-	if total > MaxMessage {
+	if total > maxMessage {
 		return refuse("%d bytes are more than a message may have", total)
 	}
 	w.sges, w.length = uint8(len(wr.SGList)), uint32(total)
@@ -111,7 +111,7 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op,
 			fmt.Sprintf(format, args...), err)
 	}
-	if w.length > MaxMessage {
+	if w.length > maxMessage {
 		return refuse(ErrInvalid, "%d bytes are more than a message may have", w.length)
 	}
 	switch qp.Type {

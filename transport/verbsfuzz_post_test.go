@@ -56,7 +56,7 @@ func (h *verbsHost) elements(most int) (list []SGE, total uint64) {
 		case 3:
 			s.LKey ^= 1
 		case 4:
-			s.Length = MaxMessage
+			s.Length = maxMessage
 		case 5:
 			s.Length = 1<<32 - 1
 		case 6:
@@ -100,7 +100,7 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	if how&28 == 28 || r == nil {
 		list, total := h.elements(most)
 		wr.SGList, p.length = list, int(total)
-		return len(list) <= most && total <= MaxMessage
+		return len(list) <= most && total <= maxMessage
 	}
 	p.data = []byte{}
 	for range 1 + h.pick(min(most, 3)) {
@@ -129,7 +129,7 @@ func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits
 			}
 		}
 		wr.SGList, p.length = list, int(total)
-		return len(list) <= most && total <= MaxMessage && (wr.Op == OpRead || total == 8)
+		return len(list) <= most && total <= maxMessage && (wr.Op == OpRead || total == 8)
 	}
 	p.area, wr.SGList = r.reserve(p.length, 1+h.pick(min(most, 3)))
 	if wr.SGList == nil {
@@ -346,7 +346,7 @@ func (h *verbsHost) receive(pd *verbsPD, most int) (p *verbsPost, rr RecvRequest
 		}
 	}
 	p.length, rr.SGList = int(total), list
-	return p, rr, len(list) <= most && total <= MaxMessage
+	return p, rr, len(list) <= most && total <= maxMessage
 }
 
 // cancel takes back what has not left.
