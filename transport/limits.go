@@ -6,7 +6,7 @@ import "github.com/goroce/goroce/units"
 const (
 	MaxQueueDepth   = 1 << 16 // work requests in one queue
 	MaxCQDepth      = 1 << 22 // completions in one queue
-	maxSGE          = 16      // scatter/gather elements of one work request
+	MaxSGE          = 16      // scatter/gather elements of one work request
 	MaxInline       = 1024    // bytes of inline data of one work request
 	MaxRdAtomic     = 128     // outstanding READs and atomics of one queue pair
 	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)

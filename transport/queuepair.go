@@ -260,9 +260,9 @@ func (init *QPInit) validate(e *Endpoint) error {
 		init.MaxRecvWR > MaxQueueDepth:
 		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,
 			MaxQueueDepth)
-	case init.MaxSendSGE > maxSGE || init.MaxRecvSGE > maxSGE:
+	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
 		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE,
-			init.MaxRecvSGE, maxSGE)
+			init.MaxRecvSGE, MaxSGE)
 	case init.MaxInline < 0 || init.MaxInline > MaxInline:
 		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
 	}

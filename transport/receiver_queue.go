@@ -82,9 +82,9 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
-	if depth < 1 || depth > MaxQueueDepth || maxSGE > maxSGE {
+	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
-			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, maxSGE, ErrInvalid)
+			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
 	}
 	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)

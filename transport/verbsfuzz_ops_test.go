@@ -297,12 +297,12 @@ func (h *verbsHost) createSRQ() {
 		return
 	}
 	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, MaxQueueDepth+1, 8),
-		oneOf(h.verbsWorld, 4, 0, 1, maxSGE, maxSGE+1, -1))
+		oneOf(h.verbsWorld, 4, 0, 1, MaxSGE, MaxSGE+1, -1))
 }
 
 func (h *verbsHost) tryCreateSRQ(pd *verbsPD, depth, sges int) *verbsSRQ {
 	srq, err := h.ep.CreateSRQ(pd.ProtectionDomain, depth, sges)
-	if pd.gone || depth < 1 || depth > MaxQueueDepth || sges > maxSGE {
+	if pd.gone || depth < 1 || depth > MaxQueueDepth || sges > MaxSGE {
 		h.refused(err, ErrInvalid)
 		return nil
 	}

@@ -56,9 +56,9 @@ func (h *verbsHost) createQP() {
 		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
 		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
 		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, maxSGE, -1, maxSGE+1),
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
 		MaxRecvSGE: oneOf(h.verbsWorld,
-			3, 0, 1, maxSGE, -1, maxSGE+1),
+			3, 0, 1, MaxSGE, -1, MaxSGE+1),
 		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1),
 		SignalAll: h.chance(4),
 		Algorithm: h.algorithm(),
@@ -73,7 +73,7 @@ func (q *verbsQP) creatable() bool {
 	return i.Type <= UD && !q.pd.gone && !q.sendCQ.gone && !q.recvCQ.gone &&
 		(q.srq == nil || !q.srq.gone && q.srq.pd == q.pd) &&
 		in(i.MaxSendWR, 0, MaxQueueDepth) && in(i.MaxRecvWR, 0, MaxQueueDepth) &&
-		i.MaxSendSGE <= maxSGE && i.MaxRecvSGE <= maxSGE && in(i.MaxInline, 0, MaxInline)
+		i.MaxSendSGE <= MaxSGE && i.MaxRecvSGE <= MaxSGE && in(i.MaxInline, 0, MaxInline)
 }
 
 func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
