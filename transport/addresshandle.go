@@ -49,7 +49,7 @@ func (ah *AddressHandle) Destroy() {
 	ah.pd = nil
 }
 
-// resolved says whether the destination's MAC address is known, and keeps it in the template.
+// resolved reports whether the destination's MAC address is known, and keeps it in the template.
 func (ah *AddressHandle) resolved() bool {
 	if ah.neighbor.Evicted() { // since Destroy; a request still waits
 		if again, err := ah.ep.neighbors.Resolve(ah.neighbor.IP(), ah.ep.now); err == nil {
@@ -59,8 +59,8 @@ func (ah *AddressHandle) resolved() bool {
 	return resolved(ah.neighbor, &ah.gen, &ah.tmpl)
 }
 
-// resolved says whether the queue pair knows its next hop.
-func (qp *QueuePair) resolved() bool {
+// isResolved reports whether the queue pair knows its next hop.
+func (qp *QueuePair) isResolved() bool {
 	return resolved(qp.neighbor, &qp.neighborGen, &qp.tmpl)
 }
 

@@ -241,8 +241,8 @@ func TestAdmissionWithLoss(t *testing.T) {
 			}
 			p.la.tamper, p.lb.tamper = nil, nil
 			p.settle(units.Millisecond)
-			assert.Zero(t, a.qp.backlog().Waits)
-			assert.Zero(t, a.qp.backlog().InFlight)
+			assert.Zero(t, a.qp.adm.backlog().Waits)
+			assert.Zero(t, a.qp.adm.backlog().InFlight)
 			assert.GreaterOrEqual(t, g.spent, uint32(total))
 			assert.LessOrEqual(t, g.spent, r.limit)
 			if sack > 0 {
@@ -261,25 +261,25 @@ func TestBacklog(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, o)
 	r.window = 0 // grants nothing
 	a.write(t, b, 3000)
-	assert.Equal(t, cc.Backlog{Waits: 3000}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{Waits: 3000}, a.qp.adm.backlog())
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	a.write(t, b, 700)
-	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.backlog(), "READs are nobody's")
+	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.adm.backlog(), "READs are nobody's")
 	g.limit = 1024
 	p.settle(units.Microsecond / 2)
-	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog())
 	p.settle(10 * units.Microsecond)
-	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.backlog(),
+	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog(),
 		"nobody asked for an ACK, and among READs no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
-	p.a.activate(a.qp)
+	p.a.scheduleRequests(a.qp)
 	p.settle(units.Microsecond)
-	assert.Equal(t, cc.Backlog{InFlight: 3700}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{InFlight: 3700}, a.qp.adm.backlog())
 	p.la.tamper = nil
 	p.await(a, 2)
-	assert.Equal(t, cc.Backlog{}, a.qp.backlog())
+	assert.Equal(t, cc.Backlog{}, a.qp.adm.backlog())
 }
 
 // TOKENs acknowledge what has come, so that a packet for each of them need not ask for an ACK.
@@ -289,7 +289,7 @@ func TestTokensAcknowledge(t *testing.T) {
 	r.window = 1 // one TOKEN of four packets at a time
 	a.write(t, b, size)
 	most := units.Bytes(0)
-	p.la.tamper = func([]byte) int { most = max(most, a.qp.backlog().InFlight); return 1 }
+	p.la.tamper = func([]byte) int { most = max(most, a.qp.adm.backlog().InFlight); return 1 }
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	assert.EqualValues(t, size, g.spent)
 	assert.EqualValues(t, packets/ackEvery, p.b.counters.AcksSent)
@@ -379,7 +379,7 @@ func TestMissingIsTold(t *testing.T) {
 	a.write(t, b, 3000)
 	p.settle(2 * units.Microsecond)
 	g.next = p.now
-	p.a.owe(a.qp)
+	p.a.scheduleAnswer(a.qp)
 	p.settle(5 * units.Microsecond)
 	assert.Equal(t, 3, r.missing)
 	p.la.tamper = nil

@@ -13,20 +13,20 @@ import (
 
 // walkedBacklog is what backlog must return, packet by packet of every request.
 func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
-	r := &qp.req
-	for i := r.done; i != r.posted; i++ {
-		w := &qp.send[i&r.mask]
-		if w.op.answered() {
+	for i := qp.snd.done; i != qp.snd.posted; i++ {
+		w := qp.snd.at(i)
+		if w.op.hasResponse() {
 			continue
 		}
-		if i-r.done >= r.begun-r.done { // nothing of it has left
+		if i-qp.snd.done >= qp.snd.begun-qp.snd.done { // nothing of it has left
 			b.Waits += units.Bytes(w.length)
 			continue
 		}
-		for k := uint32(max(0, r.una.Sub(w.first))); k < w.packets; k++ {
-			switch psn, size := w.first.Add(k), qp.span(w, k, k+1); {
-			case psn.Before(r.sndMax) && r.recovery.has(psn, r.una):
-			case psn.Before(r.sndNxt) && (r.recovery == nil || !r.recovery.lost.has(psn)):
+		for k := uint32(max(0, qp.loss.una.Sub(w.first))); k < w.packets; k++ {
+			switch psn, size := w.first.Add(k), qp.snd.span(w, k, k+1); {
+			case psn.Before(qp.loss.sndMax) && qp.loss.recovery.isAnswered(psn, qp.loss.una):
+			case psn.Before(qp.snd.sndNxt) && (qp.loss.recovery == nil ||
+				!qp.loss.recovery.lost.has(psn)):
 				b.InFlight += size
 			default:
 				b.Waits += size
@@ -72,13 +72,14 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 							}
 						}
 						a.post(t, wr)
-						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d, posted",
+						require.Equal(t, walkedBacklog(a.qp), a.qp.adm.backlog(), "seed %d, posted",
 							seed)
 					}
 					p.run(units.Duration(rng.IntN(60))*units.Microsecond, func() bool {
-						require.Equal(t, walkedBacklog(a.qp), a.qp.backlog(), "seed %d at %v", seed,
+						require.Equal(t, walkedBacklog(a.qp), a.qp.adm.backlog(), "seed %d at %v",
+							seed,
 							p.now)
-						if a.qp.adm.reads > 0 && a.qp.backlog() != (cc.Backlog{}) {
+						if a.qp.adm.reads > 0 && a.qp.adm.backlog() != (cc.Backlog{}) {
 							among++
 						}
 						return false
@@ -106,13 +107,12 @@ func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
 		a.write(t, b, 64)
 	}
 	p.settle(2 * units.Microsecond)
-	want := a.qp.backlog()
+	want := a.qp.adm.backlog()
 	require.EqualValues(t, 64_000, want.Waits+want.InFlight)
-	r := &a.qp.req
-	for i := r.done + 1; i != r.posted; i++ {
-		a.qp.send[i&r.mask] = sendWQE{length: 1 << 30, packets: 1 << 20}
+	for i := a.qp.snd.done + 1; i != a.qp.snd.posted; i++ {
+		*a.qp.snd.at(i) = sendWQE{length: 1 << 30, packets: 1 << 20}
 	}
-	require.Equal(t, want, a.qp.backlog())
+	require.Equal(t, want, a.qp.adm.backlog())
 }
 
 // BenchmarkPostBehindRead posts where a gate keeps most of what is posted, behind a READ that

@@ -14,25 +14,25 @@ const (
 	StatusSuccess Status = iota
 	StatusLocLenErr
 	StatusLocQPOpErr
-	StatusLocEECOpErr
+	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
-	StatusMWBindErr
+	statusMWBindErr
 	StatusBadRespErr
-	StatusLocAccessErr
+	statusLocAccessErr
 	StatusRemInvReqErr
 	StatusRemAccessErr
 	StatusRemOpErr
 	StatusRetryExcErr
 	StatusRNRRetryExcErr
-	StatusLocRDDViolErr
-	StatusRemInvRDReqErr
-	StatusRemAbortErr
-	StatusInvEECNErr
-	StatusInvEECStateErr
-	StatusFatalErr
-	StatusRespTimeoutErr
-	StatusGeneralErr
+	statusLocRDDViolErr
+	statusRemInvRDReqErr
+	statusRemAbortErr
+	statusInvEECNErr
+	statusInvEECStateErr
+	statusFatalErr
+	statusRespTimeoutErr
+	statusGeneralErr
 	statuses
 )
 
@@ -151,7 +151,7 @@ func (cq *CompletionQueue) Destroy() error {
 // serves reports whether queue pairs of e can complete into the queue; there may be none.
 func (cq *CompletionQueue) serves(e *Endpoint) bool { return cq != nil && cq.ep == e && !cq.ended }
 
-// Poll takes up to len(wcs) completions out of the queue and answers how many.
+// Poll takes up to len(wcs) completions out of the queue and returns how many.
 func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 	n := min(uint32(len(wcs)), cq.tail-cq.head)
 	mask := uint32(len(cq.ring) - 1)
@@ -182,7 +182,7 @@ func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 	cq.armed = notifyAny
 }
 
-// next answers the place of a completion that is to be added, whose fields the caller sets, then
+// next returns the place of a completion that is to be added, whose fields the caller sets, then
 // adds it; nil means that it is lost. A completion is written where it stays, field by field: a
 // copy of what was just written in pieces waits until all of them have left the store buffer.
 func (cq *CompletionQueue) next() *WorkCompletion {

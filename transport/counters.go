@@ -118,5 +118,5 @@ type Counters struct {
 	AsyncLost  uint64 // asynchronous events nobody fetched
 }
 
-// Counters answers a copy of the endpoint's counters.
+// Counters returns a copy of the endpoint's counters.
 func (e *Endpoint) Counters() Counters { return e.counters }

@@ -8,16 +8,17 @@ import (
 )
 
 // transmitDatagrams sends up to quantum datagrams (InfiniBand spec 9.8.3).
-func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
-	e, r := qp.ep, &qp.req
+func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
+	qp := snd.conn()
+	e := qp.ep
 	for sent < quantum {
-		if r.next == r.posted || qp.state == SQDrained {
+		if snd.next == snd.posted || qp.state == SQDrained {
 			return sent, false
 		}
-		slot := r.next & r.mask
-		w, to := &qp.send[slot], qp.beside.datagrams[slot]
+		slot := snd.slot(snd.next)
+		w, to := &snd.q.wqes[slot], snd.q.datagrams[slot]
 		if !to.ah.resolved() {
-			qp.awaitNeighbor(e.now)
+			qp.loss.awaitNeighbor(e.now)
 			return sent, false
 		}
 		b := e.frame(packet.ClassData)
@@ -32,7 +33,8 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 		to.ah.tmpl.SetDestQP(to.qpn)
 		to.ah.tmpl.SetPKey(qp.pkey)
 		ext, total := to.ah.tmpl.Build(room,
-			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0), PSN: r.sndNxt},
+			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0),
+				PSN: snd.sndNxt},
 			int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
@@ -45,28 +47,29 @@ func (qp *QueuePair) transmitDatagrams(quantum int) (sent int, again bool) {
 			binary.BigEndian.PutUint32(frame[ext:], w.imm)
 			ext += wire.ImmDtLen
 		}
-		if !qp.gather(frame[ext:ext+int(w.length)], w, slot, 0) {
-			qp.failAt(r.next, StatusLocProtErr, AsyncQPFatal)
+		if !snd.gather(frame[ext:ext+int(w.length)], w, slot, 0) {
+			qp.failAt(snd.next, StatusLocProtErr, AsyncQPFatal)
 			return sent, false
 		}
 		to.ah.tmpl.Seal(frame)
 		b.SetLen(total)
 		e.push(packet.ClassData)
-		qp.stats.PacketsSent++
-		qp.stats.BytesSent += uint64(w.length)
-		r.sndNxt = r.sndNxt.Add(1)
-		r.sndMax = r.sndNxt
-		r.begin()
-		r.next++
+		snd.packetsSent++
+		snd.bytesSent += uint64(w.length)
+		snd.sndNxt = snd.sndNxt.Add(1)
+		qp.loss.setHighest(snd.sndNxt)
+		snd.markBegun()
+		snd.next++
 		sent++
-		qp.finishUnreliable()
+		snd.finishUnreliable()
 	}
-	return sent, r.next != r.posted
+	return sent, snd.next != snd.posted
 }
 
 // receiveDatagram delivers a datagram, or drops it: nobody is told.
-func (qp *QueuePair) receiveDatagram(p *wire.Packet) {
-	e, s := qp.ep, &qp.resp
+func (rcv *receiver) receiveDatagram(p *wire.Packet) {
+	qp := rcv.conn()
+	e := qp.ep
 	h := p.DETH()
 	payload := p.Payload()
 	switch {
@@ -82,38 +85,37 @@ func (qp *QueuePair) receiveDatagram(p *wire.Packet) {
 	case !e.neighbors.Owns(p.DstIP()):
 		e.counters.DropDestination++
 		return
-	case !qp.takeRecv():
+	case !rcv.takeRecv():
 		e.counters.UnreliableNoRecv++
 		return
 	}
 	if p.ECN == wire.ECNCE {
-		e.counters.MarkedCE++
-		qp.stats.MarkedCE++
+		qp.cong.countMark()
 	}
 	length := wire.GRHLen + uint32(len(payload))
-	if length > s.recv.total {
+	if length > rcv.wqe.total {
 		e.counters.UnreliableErrors++
 		return // the receive serves the next one
 	}
 	var grh [wire.GRHLen]byte
 	p.GRH(grh[:])
 	status := StatusSuccess
-	if !qp.scatterAt(0, grh[:]) || !qp.scatterAt(wire.GRHLen, payload) {
+	if !rcv.scatterAt(0, grh[:]) || !rcv.scatterAt(wire.GRHLen, payload) {
 		status = StatusLocProtErr
 	}
-	s.held = false
-	qp.stats.PacketsReceived++
-	qp.stats.BytesIn += uint64(len(payload))
-	wc := qp.recvCQ.next()
+	rcv.hasReceive = false
+	rcv.packetsReceived++
+	rcv.bytesReceived += uint64(len(payload))
+	wc := rcv.cq.next()
 	if wc == nil {
 		qp.cqOverran()
 		return
 	}
-	wc.set(s.recv.id, status, CompRecv, qp.Num)
+	wc.set(rcv.wqe.id, status, CompRecv, qp.Num)
 	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, h.SrcQP(), length
 	if p.Op == wire.UDSendOnlyImm {
 		wc.Flags |= WithImm
 		wc.Imm = p.Imm()
 	}
-	qp.recvCQ.add(wc, p.Solicited)
+	rcv.cq.add(wc, p.Solicited)
 }

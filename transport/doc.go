@@ -6,33 +6,46 @@
 // completion queues and queue pairs, behind one call, [Endpoint.Poll]. The verbs keep their names
 // and meaning: a program that knows libibverbs knows this API.
 //
+// A queue pair consists of owners. Each has its own state, which only its own methods touch
+// (owners_test.go), and a group of files named after it:
+//
+//   - sender: the send queue, segmentation, outstanding READs and atomics;
+//   - receiver: the peer's requests, their sequence and execution, the reorder buffer, and answers;
+//   - lossRecovery: what is outstanding, ACKs, timers, selective repeat and go-back-N;
+//   - congestion: events to the algorithm and decisions from it, pacing, probes, and the echo of
+//     marks, telemetry and times;
+//   - admission: gates and granters (cc.Gate, cc.Granter), and their control messages;
+//   - QueuePair itself: identity, states, attributes and errors (queuepair.go, state.go).
+//
 // The path of a packet in: Poll receives a burst; wire parses each frame and checks its ICRC; the
-// QP number finds the queue pair; requests go to the responder half (responder.go), ACKs and READ
-// responses to the requester half (acknowledge.go, readresponse.go); what is neither goes to the
-// neighbour table. The path out: PostSend copies a work request into the send queue; Poll's
-// scheduler visits the queue pairs that have something to send (scheduler.go), those with a rate in
-// the order and at the time that pace says (pacing.go), the requester builds packets straight into
-// port buffers (requester.go), the responder its ACKs and READ responses (respond.go); full bursts
-// go to the port.
+// QP number finds the queue pair; requests go to the receiver (receiver_request.go), ACKs to the
+// loss recovery (loss_ack.go), as do READ responses (loss_response.go); what is neither goes to the
+// neighbour table. What an ACK says is one value, ackInfo, that its parsers fill and pass down. The
+// path out: PostSend copies a work request into the send queue; the scheduler visits the queue
+// pairs that have something to send (scheduler.go), those with a rate in the order and at the time
+// that pace says (congestion_pacing.go); the sender builds packets straight into port buffers
+// (sender_path.go), the receiver its ACKs and READ responses (receiver_answer.go); full bursts go
+// to the port.
 //
 // What is lost is sent again. Toward any peer that is go-back-N, as the specification has it
-// (retransmit.go). Toward one that agreed to it ([RTRAttr], docs/wire.md) it is selective repeat,
-// as in IRN: the responder keeps what comes behind a gap (ahead.go), the requester learns which
-// packets are missing (recovery.go) and sends these alone again (resend.go).
+// (loss_timer.go). Toward one that agreed to it ([RTRAttr], docs/wire.md) it is selective repeat,
+// as in IRN: the receiver keeps what comes behind a gap (receiver_reorder.go), the sender's side
+// learns which packets are missing (loss_selective.go) and retransmits these alone
+// (loss_retransmit.go).
 //
-// A flow that congestion control has stopped learns how long its way is by probes (probes.go), from
-// peers of ours and any other.
+// A flow that congestion control has stopped measures its path by probes (congestion_probes.go),
+// toward peers of ours and any other.
 //
-// What else than a window must let a packet go, such as tokens of the receiver, is a cc.Gate, and
-// who says so at the other end a cc.Granter ([QueuePair.Admit]; admission.go, notices.go). An
-// endpoint spaces the tokens of its granters, so that what they let go fits its link (tokens.go).
-// Credits for lines of a receiver's cache ride on ACKs (credits.go); its program says what it has
-// consumed ([QueuePair.Consumed]). What a gate keeps waiting is counted, and can be taken back
-// (blocked.go).
+// Whatever else than a window must let a packet go, such as tokens of the receiver, is a cc.Gate,
+// and its counterpart at the other end a cc.Granter ([QueuePair.Admit]). An endpoint spaces the
+// tokens of its granters, so that the data they release fits its link (token_pacer.go). Credits for
+// lines of a receiver's cache ride on ACKs (admission_credits.go); its program reports what it has
+// consumed ([QueuePair.Consumed]). What waits for a gate is counted, and can be taken back
+// (admission_wait.go).
 //
-// Queue pair 1 belongs to a communication manager, if the program gives one to [Endpoint.Manage]:
-// its datagrams go to and come from an rdmacm.Machine (manage.go), by which programs of librdmacm
-// and ours connect their queue pairs.
+// Queue pair 1, the GSI, belongs to a communication manager, if the program gives one to
+// [Endpoint.Manage]: its datagrams go to and come from an rdmacm.Machine (gsi.go), by which
+// programs of librdmacm and ours connect their queue pairs.
 //
 // Everything belongs to the core that polls: no method may be called from another goroutine. The
 // package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet; it

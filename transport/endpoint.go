@@ -87,46 +87,44 @@ type Endpoint struct {
 	learned      bool        // the neighbour table changed this round
 	news         bool        // a completion or an event came up that OnRound has not seen
 
-	qps       qpTable
-	regions   keyTable
-	neighbors *neigh.Table
-	turns     [lists]turnList
-	lastList  int           // the last of turns that is in use
-	waiting   []*QueuePair  // for a neighbour
-	overrun   []*QueuePair  // lost a completion
-	timing    []*admission  // whose timers are to be set
-	timers    *pace.Wheel   // of each queue pair one, by its flow
-	limiter   *pace.Limiter // of those that congestion control gave a rate; nil without
-	tokens    tokens
+	qps             qpTable
+	regions         keyTable
+	neighbors       *neigh.Table
+	serviceLists    [serviceLists]serviceList
+	lastServiceList int           // the last of turns that is in use
+	waiting         []*QueuePair  // for a neighbour
+	overrun         []*QueuePair  // lost a completion
+	timersToSet     []*admission  // whose timers are to be set
+	timers          *pace.Wheel   // of each queue pair one, by its flow
+	limiter         *pace.Limiter // of those that congestion control gave a rate; nil without
+	tokenPacer      tokenPacer
 
-	gateSpeaks bool // a gate has had something to say since this round's answers left
-	pacedWent  bool // these went first, and sent
-	pkt        wire.Packet
-	event      cc.Event
-	cc         cc.Controller
-	flows      []wire.QPN // whose flow a name is
-	manager    *manager   // queue pair 1; nil without
+	gateDue   bool // a gate has had something to say since this round's answers left
+	pacedWent bool // these went first, and sent
+	pkt       wire.Packet
+	event     cc.Event
+	cc        cc.Controller
+	flows     []wire.QPN // whose flow a name is
+	gsi       *gsi       // queue pair 1; nil without
 
-	departed departed // packets of the queue pair whose turn it is
-	arrived  presence // the packet at hand
-	timed    timed    // what the ACK at hand says of a packet's time
-	marks    pool[marks]
-	stamps   pool[stamps]
-	probers  pool[prober]
-	ranges   [wire.MaxRanges]wire.Range // of the TOKEN at hand
+	departed  departed // packets of the queue pair whose turn it is
+	arrived   presence // the packet at hand
+	ackEchoes pool[ackEcho]
+	sendTimes pool[sendTimes]
+	probers   pool[prober]
+	ranges    [wire.MaxRanges]wire.Range // of the TOKEN at hand
 
-	telemetries pool[telemetry]
-	bolts       pool[bolt]
-	hops        [cc.MaxHops]cc.Hop // that the ACK at hand brings back
-	hopCount    int
-	held        int // buffers of packets that came before their turn
-	maxHeld     int
-	shares      shares
-	heldPkt     wire.Packet              // of them, one to be dropped
-	spent       [packet.Burst]packet.Buf // such buffers, to be freed
-	nSpent      int
-	aheads      pool[ahead]
-	recoveries  pool[recovery]
+	telemetries    pool[telemetry]
+	bolts          pool[bolt]
+	hops           [cc.MaxHops]cc.Hop // room for those that an ACK brings back
+	held           int                // buffers of packets that came before their turn
+	maxHeld        int
+	shares         shares
+	heldPkt        wire.Packet              // of them, one to be dropped
+	spent          [packet.Burst]packet.Buf // such buffers, to be freed
+	nSpent         int
+	reorderBuffers pool[reorderBuffer]
+	recoveries     pool[recovery]
 
 	trimmedDSCP  uint8
 	newAlgorithm func() cc.Algorithm
@@ -183,13 +181,13 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	e.burst = burstFor(info.TxDepth)
 	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
 	e.out = make([]outQueue, e.classes)
-	e.lastList = int(turnSend) + max(0, int(e.classes)-int(packet.Classes))
-	e.tokens.ep = e
+	e.lastServiceList = int(serviceRequests) + max(0, int(e.classes)-int(packet.Classes))
+	e.tokenPacer.ep = e
 	e.qps.init(c.FirstQPN, c.QPNStep, e.secrets.numbers)
 	return e, nil
 }
 
-// Offer answers what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
+// Offer returns what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
 // connection wants a new one.
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
@@ -201,11 +199,11 @@ func (e *Endpoint) Offer() wire.Offer {
 	}
 }
 
-// RandomPSN answers a PSN to begin a connection with.
+// RandomPSN returns a PSN to begin a connection with.
 func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
 
 // Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
-// pairs send. It answers when it next has something to do; now means at once. A frame that
+// pairs send. It returns when it next has something to do; now means at once. A frame that
 // arrives, and room in a port that was full, come earlier than any answer.
 func (e *Endpoint) Poll(now units.Time) units.Time {
 	e.Receive(now)
@@ -229,7 +227,7 @@ func (e *Endpoint) Receive(now units.Time) int {
 	if e.bursts = n; n < packet.Burst {
 		e.rounds.drained()
 	}
-	e.dropStuck(now)
+	e.dropStaleReorder(now)
 	e.nextNeighbor = e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()
@@ -244,7 +242,7 @@ func (e *Endpoint) Receive(now units.Time) int {
 		qp.fail()
 	}
 	e.control(now)
-	if e.manager != nil {
+	if e.gsi != nil {
 		e.pollManagement(now)
 	}
 	e.runTimers(now)
@@ -255,7 +253,7 @@ func (e *Endpoint) Receive(now units.Time) int {
 	return n
 }
 
-// Transmit is the second half of Poll: what leaves. It answers as Poll does.
+// Transmit is the second half of Poll: what leaves. It returns as Poll does.
 func (e *Endpoint) Transmit(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
@@ -267,7 +265,7 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	}
 	e.setTimers()
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
-	if e.manager != nil {
+	if e.gsi != nil {
 		// again: a new connection waits from now on
 		next = units.Earlier(next, e.pollManagement(now))
 	}
@@ -281,14 +279,12 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
-		case f != qp.flow: // of what it grants, or granted
-			if a := qp.adm; a == nil || !a.controls || f != a.flow {
+		case f != qp.cong.flowID(): // of what it grants, or granted
+			if !qp.adm.onDecision(f, now) {
 				continue
 			}
-			qp.adm.heed(now)
-			qp.adm.heedGranter(now)
 		default:
-			qp.heedDecision()
+			qp.cong.applyNewDecision()
 		}
 		changed = true
 	}
@@ -302,7 +298,7 @@ func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
 // Now is the time of the last Poll.
 func (e *Endpoint) Now() units.Time { return e.now }
 
-// Port answers the endpoint's port.
+// Port returns the endpoint's port.
 func (e *Endpoint) Port() packet.Port { return e.port }
 
 // MAC is the endpoint's Ethernet address.
@@ -311,23 +307,24 @@ func (e *Endpoint) MAC() [6]byte { return e.mac }
 // Neighbors is the table that resolves addresses, answers ARP, neighbour discovery and ping.
 func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
 
-// Source answers the endpoint's own address toward dst.
+// Source returns the endpoint's own address toward dst.
 func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
 
 // QueuePair finds a queue pair by its number, nil when there is none.
 func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
 
-// QueuePairs answers how many there are.
+// QueuePairs returns how many there are.
 func (e *Endpoint) QueuePairs() int { return e.qps.count }
 
 // Activity counts frames in and out: a round that did not change it found no work on the wire.
 func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
 
-// Busy says whether anything is posted, owed or in flight on any queue pair: what a program waits
+// Busy reports whether anything is posted, owed or in flight on any queue pair: what a program
+// waits
 // for before it stops polling.
 func (e *Endpoint) Busy() bool {
-	if e.turns[turnAnswer].head != nil || e.neighbors.Pending() || e.manager != nil &&
-		e.manager.busy() {
+	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
+		e.gsi.isBusy() {
 		return true
 	}
 	for c := range e.out {
@@ -336,7 +333,7 @@ func (e *Endpoint) Busy() bool {
 		}
 	}
 	for _, qp := range e.qps.slots {
-		if qp != nil && qp.req.done != qp.req.posted {
+		if qp != nil && !qp.snd.isIdle() {
 			return true
 		}
 	}
@@ -347,7 +344,7 @@ func (e *Endpoint) Busy() bool {
 func (e *Endpoint) Close() {
 	for _, qp := range e.qps.slots {
 		if qp != nil {
-			qp.dropAhead()
+			qp.rcv.dropReorder()
 		}
 	}
 	e.freeSpent()
@@ -375,7 +372,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	}
 	qp := e.qps.find(p.DestQP)
 	if qp == nil {
-		if p.DestQP == rdmacm.QPN && e.manager != nil {
+		if p.DestQP == rdmacm.QPN && e.gsi != nil {
 			e.receiveManagement(p)
 		} else {
 			e.counters.DropUnknownQP++
@@ -385,11 +382,11 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	info := p.Op.Info()
 	switch {
 	case info.Kind == wire.CNPKind:
-		qp.receiveCNP(p)
+		qp.cong.receiveCNP(p)
 	case info.Transport != services[qp.Type]:
 		e.counters.DropWrongService++
 	case qp.Type == UD:
-		qp.receiveDatagram(p)
+		qp.rcv.receiveDatagram(p)
 	case qp.state < ReadyToReceive || qp.state == Errored:
 		e.counters.DropState++
 	case !p.SrcIs(&qp.tmpl):
@@ -397,16 +394,16 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	case !samePartition(p.PKey, qp.pkey):
 		e.counters.DropPKey++
 	case info.Request:
-		qp.receiveRequest(p, info)
-		if qp.resp.ahead != nil {
-			qp.catchUp()
+		qp.rcv.receiveRequest(p, info)
+		if qp.rcv.isReordering() {
+			qp.rcv.executeReordered()
 		}
 	case info.Kind == wire.Ack:
-		qp.receiveAck(p)
+		qp.loss.receiveAck(p)
 	case info.Kind == wire.Extension:
 		qp.receiveExtension(p)
 	default:
-		qp.receiveResponse(p, info)
+		qp.loss.receiveResponse(p, info)
 	}
 }
 
@@ -449,21 +446,21 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 // wakeWaiting gives a turn to the queue pairs that wait for a neighbour: one became known.
 func (e *Endpoint) wakeWaiting() {
 	for _, qp := range e.waiting {
-		qp.waits = false
-		qp.neighborKnown()
-		e.activate(qp)
-		e.owe(qp)
+		qp.awaitsNeighbor = false
+		qp.loss.neighborKnown()
+		e.scheduleRequests(qp)
+		e.scheduleAnswer(qp)
 		if qp.adm != nil {
-			qp.adm.heedGranters(e.now)
+			qp.adm.scheduleGranters(e.now)
 		}
 	}
 	e.waiting = e.waiting[:0]
 }
 
-// await keeps the queue pair until a neighbour becomes known.
-func (e *Endpoint) await(qp *QueuePair) {
-	if !qp.waits {
-		qp.waits = true
+// awaitNeighbor keeps the queue pair until a neighbour becomes known.
+func (e *Endpoint) awaitNeighbor(qp *QueuePair) {
+	if !qp.awaitsNeighbor {
+		qp.awaitsNeighbor = true
 		e.waiting = append(e.waiting, qp)
 	}
 }

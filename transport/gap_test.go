@@ -294,8 +294,8 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
 		p, a, b, _ := pipePair(t, features)
-		a.qp.req.timeout, a.qp.req.timeoutFew = units.Millisecond, units.Millisecond
-		was := a.qp.peerAway.allowance()
+		a.qp.loss.timeout, a.qp.loss.cold().timeoutFew = units.Millisecond, units.Millisecond
+		was := a.qp.cong.peerAway.allowance()
 		assert.Zero(t, was)
 		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() {
 			a.write(t, b, 64)
@@ -308,9 +308,9 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 		if features != 0 {
 			want += 1600 * us
 		}
-		assert.InDelta(t, want.Microseconds(), a.qp.req.rtoAt.Sub(p.now).Microseconds(), 1e-6)
+		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
 		a.qp.ToReset()
-		assert.Zero(t, a.qp.peerAway, "another connection is of another peer")
+		assert.Zero(t, a.qp.cong.peerAway, "another connection is of another peer")
 	}
 }
 

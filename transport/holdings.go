@@ -10,6 +10,6 @@ type Holdings struct {
 
 // Holdings returns what the endpoint keeps now.
 func (e *Endpoint) Holdings() Holdings {
-	return Holdings{Buffers: e.held, Gaps: e.aheads.lent, Recoveries: e.recoveries.lent,
+	return Holdings{Buffers: e.held, Gaps: e.reorderBuffers.lent, Recoveries: e.recoveries.lent,
 		Neighbors: e.neighbors.Len()}
 }

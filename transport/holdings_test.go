@@ -24,7 +24,7 @@ func TestHoldings(t *testing.T) {
 	require.True(t, p.run(units.Second, func() bool { return p.b.Holdings().Buffers == 4 }))
 	assert.Equal(t, Holdings{Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
 	assert.Equal(t, PSNs{105, 100, 100}, a.qp.PSNs())
-	require.True(t, p.run(units.Second, func() bool { return a.qp.req.recovery != nil }))
+	require.True(t, p.run(units.Second, func() bool { return a.qp.loss.recovery != nil }))
 	assert.Equal(t, Holdings{Recoveries: 1, Neighbors: 2}, p.a.Holdings())
 	p.await(a, 1)
 	assert.Equal(t, idle, p.a.Holdings())

@@ -9,9 +9,9 @@ const (
 	MaxSGE          = 16      // scatter/gather elements of one work request
 	MaxInline       = 1024    // bytes of inline data of one work request
 	MaxRdAtomic     = 128     // outstanding READs and atomics of one queue pair
-	MaxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
-	MaxQueuePairs   = 1 << 20 // queue pairs of one endpoint
-	MaxRegions      = 1 << 20 // memory regions of one endpoint
+	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
+	maxQueuePairs   = 1 << 20 // queue pairs of one endpoint
+	maxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
 	// datagrams of queue pair 1 for a next hop that is not known yet; further ones are lost
 	maxParcels = 64
@@ -44,7 +44,7 @@ const (
 // IPv6, UDP, BTH, RETH, immediate data, ICRC.
 const frameOverhead = 40 + 8 + 12 + 16 + 4 + 4
 
-// PathMTUFor answers the largest path MTU whose packets fit into IP datagrams of mtu bytes, and 0
+// PathMTUFor returns the largest path MTU whose packets fit into IP datagrams of mtu bytes, and 0
 // when not even 256 does.
 func PathMTUFor(mtu units.Bytes) units.Bytes {
 	for m := MTU4096; m >= MTU256; m /= 2 {

@@ -90,8 +90,8 @@ func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint6
 	case access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
 		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need "+
 			"local write: %w", ErrInvalid)
-	case e.regions.count == MaxRegions:
-		return nil, fmt.Errorf("transport: register memory: %d regions: %w", MaxRegions, ErrLimit)
+	case e.regions.count == maxRegions:
+		return nil, fmt.Errorf("transport: register memory: %d regions: %w", maxRegions, ErrLimit)
 	}
 	mr := &MemoryRegion{Addr: addr, pd: pd, mem: mem, access: access}
 	key := e.regions.add(mr, e.secrets.keys)
@@ -107,7 +107,7 @@ func (mr *MemoryRegion) Deregister() {
 	}
 }
 
-// Valid says whether the keys of the region still work: they end by Deregister, or by the peer's
+// Valid reports whether the keys of the region still work: they end by Deregister, or by the peer's
 // SEND with invalidate.
 func (mr *MemoryRegion) Valid() bool { return mr.pd.ep.regions.find(mr.LKey) == mr }
 
@@ -119,7 +119,7 @@ func (mr *MemoryRegion) SGE(offset, n int) SGE {
 	return SGE{Addr: mr.Addr + uint64(offset), Length: uint32(n), LKey: mr.LKey}
 }
 
-// slice answers n bytes at addr when they lie inside the region.
+// slice returns n bytes at addr when they lie inside the region.
 func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 	offset := addr - mr.Addr
 	if size := uint64(len(mr.mem)); offset > size || uint64(n) > size-offset {
@@ -128,7 +128,7 @@ func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
 }
 
-// memory answers the n bytes at addr that a key names, when pd has it and it allows the access.
+// memory returns the n bytes at addr that a key names, when pd has it and it allows the access.
 // Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
 func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte,
 	bool) {

@@ -44,16 +44,17 @@ type absence struct {
 	told    units.Duration
 }
 
-// heed takes in for how long the peer of a delay sample did not poll. Samples whose packets waited
+// onPeerAway takes in for how long the peer of a delay sample did not poll. Samples whose packets
+// waited
 // in one such time all report it, but it counts once.
-func (r *rounds) heed(away units.Duration, now units.Time) {
-	r.polling.PeerAway += r.absence.heed(away, now)
+func (r *rounds) onPeerAway(away units.Duration, now units.Time) {
+	r.polling.PeerAway += r.absence.onSample(away, now)
 }
 
-// heed returns how much of what a sample reports is new. Nothing is acknowledged while the peer
+// onSample returns how much of what a sample reports is new. Nothing is acknowledged while the peer
 // does not poll: a report of more than the time since the sample before has been made by that, at
 // least in part.
-func (a *absence) heed(away units.Duration, now units.Time) units.Duration {
+func (a *absence) onSample(away units.Duration, now units.Time) units.Duration {
 	silence, before := now.Sub(a.sampled), a.told
 	a.sampled, a.told = now, away
 	if away <= silence {

@@ -111,7 +111,8 @@ func TestAbsence(t *testing.T) {
 	} {
 		var a absence
 		for i, s := range samples {
-			assert.Equal(t, s.counts, a.heed(s.away, units.Time(0).Add(s.at)), "%s: %d", name, i)
+			assert.Equal(t, s.counts, a.onSample(s.away, units.Time(0).Add(s.at)), "%s: %d", name,
+				i)
 		}
 	}
 }

@@ -19,9 +19,9 @@ func (s *psnSet) remove(p wire.PSN)   { s[p/64%psnWords] &^= 1 << (p % 64) }
 
 const psnWords = psnWindow / 64
 
-func (s *psnSet) empty() bool { return *s == psnSet{} }
+func (s *psnSet) isEmpty() bool { return *s == psnSet{} }
 
-// next answers the first member from p on.
+// next returns the first member from p on.
 func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
 	for range psnWords + 1 { // the first word twice: what stands before p in it comes last
 		if v := s[p/64%psnWords] >> (p % 64); v != 0 {
@@ -32,7 +32,7 @@ func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
 	return 0, false
 }
 
-// word answers which of the 32 PSNs from p on are members, p in the lowest bit.
+// word returns which of the 32 PSNs from p on are members, p in the lowest bit.
 func (s *psnSet) word(p wire.PSN) uint32 { return uint32(s.word64(p)) }
 
 // word64 returns which of the 64 PSNs from p on are members, p in the lowest bit.

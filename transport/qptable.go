@@ -54,10 +54,10 @@ func (t *qpTable) find(n wire.QPN) *QueuePair {
 	return nil
 }
 
-// freeNumber answers a number that is not in use, and was not for as long as possible.
+// freeNumber returns a number that is not in use, and was not for as long as possible.
 func (t *qpTable) freeNumber() (wire.QPN, error) {
-	if t.count == MaxQueuePairs {
-		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", MaxQueuePairs, ErrLimit)
+	if t.count == maxQueuePairs {
+		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", maxQueuePairs, ErrLimit)
 	}
 	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would become long
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w",

@@ -284,7 +284,7 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	require.True(t, p.run(units.Second, func() bool { return len(p.lb.sent) > 20 }))
-	require.Positive(t, b.qp.reads.pending, "responses are still to come")
+	require.Positive(t, b.qp.rcv.reads.pending, "responses are still to come")
 	b.mr.Deregister()
 	for b.qp.State() != Errored {
 		p.now = p.now.Add(100 * units.Nanosecond)
@@ -567,7 +567,7 @@ func TestRemoteErrors(t *testing.T) {
 				return WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 64)},
 					RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 			},
-			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.reads.size(0) }},
+			setup: func(_ *testing.T, _ *pair, _, b *side) { b.qp.rcv.reads.size(0) }},
 	} {
 		t.Run(s.name, func(t *testing.T) {
 			p := newPair(t)
@@ -764,9 +764,10 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 			t.Errorf("completed twice: %+v", extra)
 		}
 		for _, s := range []*side{a, b} {
-			if r := &s.qp.req; r.inFlight != 0 || r.recovery != nil || s.ep.held != 0 {
-				t.Errorf("at the end %d bytes in flight, %d packets held, %+v", int64(r.inFlight),
-					s.ep.held, r.recovery)
+			if s.qp.loss.inFlight != 0 || s.qp.loss.recovery != nil || s.ep.held != 0 {
+				t.Errorf("at the end %d bytes in flight, %d packets held, %+v",
+					int64(s.qp.loss.inFlight),
+					s.ep.held, s.qp.loss.recovery)
 			}
 		}
 		for i, same := range checks {

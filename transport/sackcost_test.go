@@ -24,7 +24,7 @@ func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
 			RKey: b.mr.RKey})
 	}
 	p.settle(20 * units.Microsecond)
-	require.EqualValues(t, 512, a.qp.req.sndMax.Sub(a.qp.req.una))
+	require.EqualValues(t, 512, a.qp.loss.sndMax.Sub(a.qp.loss.una))
 	return p, a, b
 }
 
@@ -35,7 +35,7 @@ func acknowledging(a, b *side, has []uint32) []byte {
 	if len(has) > 0 {
 		op, tlvs = wire.XACK, wire.SACKLen(32*len(has))
 	}
-	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.req.una.Add(wire.PSNMask)},
+	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.loss.una.Add(wire.PSNMask)},
 		tlvs)
 	if len(has) > 0 {
 		wire.XCH(frame[ext:]).Set(a.tag(), tlvs)
@@ -84,13 +84,13 @@ func TestSACKHeardBefore(t *testing.T) {
 				"every other": halfOf512} {
 				t.Run(fmt.Sprintf("%v, %v, patience %v", op, name, patience), func(t *testing.T) {
 					p, a, b := outstanding(t, op)
-					a.qp.req.reordering = uint32(patience / units.Nanosecond)
+					a.qp.loss.cold().reordering = uint32(patience / units.Nanosecond)
 					frame := acknowledging(a, b, has)
 					news := func() (n int) {
-						rec := a.qp.beginRecovery()
+						rec := a.qp.loss.beginRecovery()
 						for i := 0; i < len(has); i += 2 {
 							here := uint64(has[i]) | uint64(has[i+1])<<32
-							for w := rec.news(a.qp.req.una.Add(uint32(1+32*i)), here, 510-32*i,
+							for w := rec.news(a.qp.loss.una.Add(uint32(1+32*i)), here, 510-32*i,
 								patience > 0); w != 0; w &= w - 1 {
 								n++
 							}
@@ -102,9 +102,9 @@ func TestSACKHeardBefore(t *testing.T) {
 					require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
 					require.Zero(t, news())
 					p.settle(100 * units.Microsecond) // what is lost is sent again
-					again := a.qp.stats.Retransmitted
+					again := a.qp.loss.cold().retransmitted
 					p.hear(frame, 100)
-					require.Equal(t, again, a.qp.stats.Retransmitted,
+					require.Equal(t, again, a.qp.loss.cold().retransmitted,
 						"nothing is sent again for it")
 				})
 			}

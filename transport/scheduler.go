@@ -5,82 +5,86 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// turn is a kind of turn that queue pairs wait for, each kind in a list of its own.
-type turn uint8
+// serviceKind is a kind of turn that queue pairs wait for, each kind in a list of its own.
+type serviceKind uint8
 
 const (
-	turnAnswer turn = iota // to acknowledge and to send READ responses
-	turnSend               // to send requests; those of lower classes of data follow
-	turns
+	serviceAnswers  serviceKind = iota // to acknowledge and to send READ responses
+	serviceRequests                    // to send requests; those of lower classes of data follow
+	serviceKinds
 )
 
-// lists is how many lists of turns there are: answers, and requests by their class of data, the
+// serviceLists is how many lists of turns there are: answers, and requests by their class of data,
+// the
 // highest first, ClassData last.
-const lists = int(turns) + packet.MaxClasses - int(packet.Classes)
+const serviceLists = int(serviceKinds) + packet.MaxClasses - int(packet.Classes)
 
 // list is the index of the list that a queue pair waits in for a turn.
-func (e *Endpoint) list(t turn, qp *QueuePair) int {
+func (e *Endpoint) list(t serviceKind, qp *QueuePair) int {
 	switch {
-	case t == turnAnswer:
+	case t == serviceAnswers:
 		return int(t)
 	case qp.class < packet.Classes:
-		return e.lastList
+		return e.lastServiceList
 	}
-	return int(turnSend) + int(e.classes-1-qp.class)
+	return int(serviceRequests) + int(e.classes-1-qp.class)
 }
 
-// turnLink is a queue pair's place in one list.
-type turnLink struct {
-	next   *QueuePair
-	queued bool
+// behind returns where a queue pair keeps which one is behind it in a list.
+func (qp *QueuePair) behind(t serviceKind) **QueuePair {
+	if t == serviceRequests {
+		return &qp.nextSend
+	}
+	return &qp.nextAnswer
 }
 
-// turnList is the queue pairs that wait for a turn, linked through themselves, first come first
+// serviceList is the queue pairs that wait for a turn, linked through themselves, first come first
 // served.
-type turnList struct{ head, tail *QueuePair }
+type serviceList struct{ head, tail *QueuePair }
 
 // queue gives the queue pair a turn, unless it waits for one already.
-func (e *Endpoint) queue(t turn, qp *QueuePair) {
-	link, list := &qp.links[t], &e.turns[e.list(t, qp)]
-	if link.queued {
+func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
+	if qp.queued[t] {
 		return
 	}
-	*link = turnLink{queued: true}
+	qp.queued[t] = true
+	list := &e.serviceLists[e.list(t, qp)]
 	if list.tail == nil {
 		list.head = qp
 	} else {
-		list.tail.links[t].next = qp
+		*list.tail.behind(t) = qp
 	}
 	list.tail = qp
 }
 
 // dequeue takes out the first of list i.
 func (e *Endpoint) dequeue(i int) {
-	list := &e.turns[i]
-	link := &list.head.links[min(turn(i), turnSend)]
-	if list.head = link.next; list.head == nil {
+	list, t := &e.serviceLists[i], min(serviceKind(i), serviceRequests)
+	qp := list.head
+	next := qp.behind(t)
+	if list.head = *next; list.head == nil {
 		list.tail = nil
 	}
-	*link = turnLink{}
+	*next, qp.queued[t] = nil, false
 }
 
-// activate gives the queue pair a turn to send; owe one to answer its peer.
-func (e *Endpoint) activate(qp *QueuePair) { e.queue(turnSend, qp) }
-func (e *Endpoint) owe(qp *QueuePair)      { e.queue(turnAnswer, qp) }
+// scheduleRequests gives the queue pair a turn to send; owe one to answer its peer.
+func (e *Endpoint) scheduleRequests(qp *QueuePair) { e.queue(serviceRequests, qp) }
+func (e *Endpoint) scheduleAnswer(qp *QueuePair)   { e.queue(serviceAnswers, qp) }
 
 // transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
 // requests. Of these, those whose pace lets them send and those without a pace go first by turns:
-// either could keep the other from a port that is always full. It answers whether something was
+// either could keep the other from a port that is always full. It returns whether something was
 // left for the next round that only needs another turn.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
-	if e.manager != nil {
+	if e.gsi != nil {
 		e.emitManagement(now)
 	}
 	e.emitNeighbors()
 	budget := pollBudget
-	budget -= e.tokens.serve(now, budget)
-	budget -= e.serve(int(turnAnswer), now, budget)
-	e.gateSpeaks = false
+	budget -= e.tokenPacer.serve(now, budget)
+	budget -= e.serve(int(serviceAnswers), now, budget)
+	e.gateDue = false
 	othersFirst := e.pacedWent
 	if othersFirst {
 		sent := e.serveRequests(now, budget)
@@ -93,8 +97,8 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	}
 	budget -= sent
 	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
-	if e.gateSpeaks {
-		budget -= e.serve(int(turnAnswer), now, budget) // what it says of what has left
+	if e.gateDue {
+		budget -= e.serve(int(serviceAnswers), now, budget) // what it says of what has left
 	}
 	for c := range e.classes {
 		e.flush(c)
@@ -104,28 +108,28 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 
 // serveRequests gives turns to send requests, class after class.
 func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
-	for i := int(turnSend); i <= e.lastList; i++ {
+	for i := int(serviceRequests); i <= e.lastServiceList; i++ {
 		all += e.serve(i, now, budget-all)
 	}
 	return all
 }
 
-// serve gives turns to the queue pairs of list i, a quantum each. It answers how many packets were
+// serve gives turns to the queue pairs of list i, a quantum each. It returns how many packets were
 // sent.
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
-	t := min(turn(i), turnSend)
-	for all < budget && e.turns[i].head != nil {
-		qp, sent, again := e.turns[i].head, 0, false
-		if t == turnSend && qp.req.fresh {
-			qp.beginWork(now)
+	t := min(serviceKind(i), serviceRequests)
+	for all < budget && e.serviceLists[i].head != nil {
+		qp, sent, again := e.serviceLists[i].head, 0, false
+		if t == serviceRequests && qp.cong.hasNewWorkToReport() {
+			qp.cong.reportNewWork(now)
 		}
 		switch room := min(budget-all, sendQuantum); {
-		case t == turnAnswer:
-			sent, again = qp.respond(room)
-		case qp.paced():
-			qp.awaitPace(now)
+		case t == serviceAnswers:
+			sent, again = qp.rcv.respond(room)
+		case qp.cong.isPaced():
+			qp.cong.awaitPace(now)
 		default:
-			sent, again = qp.transmit(now, room)
+			sent, again = qp.snd.transmit(now, room)
 		}
 		all += sent
 		e.dequeue(i)
@@ -147,11 +151,11 @@ type outQueue struct {
 	ready int // built, or empty and allocated
 }
 
-// burstFor answers how many frames are built before the port gets them: no more than its queues
+// burstFor returns how many frames are built before the port gets them: no more than its queues
 // hold, so that a packet is not built, and its time not noted, long before it can leave.
 func burstFor(depth int) int { return min(max(depth, 1), packet.Burst) }
 
-// frame answers an empty buffer to build a packet of class c in, nil when the port has no room.
+// frame returns an empty buffer to build a packet of class c in, nil when the port has no room.
 func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	c = min(c, e.classes-1)
 	q := &e.out[c]
@@ -187,7 +191,7 @@ func (e *Endpoint) push(c packet.Class) {
 	q.n++
 }
 
-// flush hands the collected frames of a class to the port. It answers whether there is room again.
+// flush hands the collected frames of a class to the port. It returns whether there is room again.
 func (e *Endpoint) flush(c packet.Class) bool {
 	q := &e.out[c]
 	if q.n == 0 {

@@ -159,7 +159,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 				require.Equal(t, packets+len(c.answers), responses,
 					"no response is sent twice in vain")
 			}
-			require.Nil(t, a.qp.req.recovery)
+			require.Nil(t, a.qp.loss.recovery)
 			p.conserved()
 		})
 	}
@@ -449,7 +449,7 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	a2.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b2.mr.Addr, RKey: b2.mr.RKey})
-	a2.qp.pd = a.pd
+	a2.qp.snd.q.pd = a.pd
 	most := 0
 	require.True(t, p.run(units.Second, func() bool {
 		most = max(most, p.b.held)
@@ -478,11 +478,10 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		}
 		require.True(t, p.run(units.Second, func() bool {
-			r := &a.qp.req
-			require.LessOrEqual(t, r.sndNxt.Sub(r.una), int32(32+20),
+			require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32+20),
 				"a READ that begins within may end beyond")
 			if op == OpWrite {
-				require.LessOrEqual(t, r.sndNxt.Sub(r.una), int32(32))
+				require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32))
 			}
 			return len(a.poll()) == 8
 		}))
@@ -591,7 +590,7 @@ func TestForgedExtension(t *testing.T) {
 					"100 and 101; 102 is there")
 			} else {
 				require.Equal(t, was.Retransmitted, p.b.counters.Retransmitted)
-				require.Nil(t, b.qp.req.recovery)
+				require.Nil(t, b.qp.loss.recovery)
 			}
 			p.conserved()
 		})
@@ -717,7 +716,7 @@ func TestOffer(t *testing.T) {
 	bad.Extension.SACKBits = 33
 	require.ErrorIs(t, a.qp.ToRTR(bad), ErrInvalid)
 	require.NoError(t, a.qp.ToRTR(rtr))
-	require.True(t, a.qp.selective())
+	require.True(t, a.qp.isSelective())
 	a.qp.ToReset()
-	require.False(t, a.qp.selective())
+	require.False(t, a.qp.isSelective())
 }

@@ -90,7 +90,7 @@ func FuzzPacketSequence(f *testing.F) {
 				}
 			}
 			require.Equal(t, posted[i], ended)
-			require.Zero(t, x.qp.posted)
+			require.Zero(t, x.qp.snd.cold().pending)
 		}
 		p.conserved()
 		require.Zero(t, p.a.held+p.b.held)

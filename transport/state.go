@@ -2,7 +2,6 @@ package transport
 
 import (
 	"fmt"
-	"math"
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
@@ -119,6 +118,51 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		qp.state = ReadyToReceive
 		return nil
 	}
+	if err := qp.checkRTR(&a); err != nil {
+		return err
+	}
+	speaksBolt, err := qp.agreeExtension(&a)
+	if err != nil {
+		return err
+	}
+	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT &&
+		(qp.cong.expects(cc.ECN) || qp.cong.expects(cc.CNP) || qp.adm.hasTokens()) {
+		a.Path.TrafficClass |= wire.ECNECT0
+	}
+	if a.Path.SourcePort == 0 {
+		a.Path.SourcePort = sourcePort(qp.Num, a.DestQPN)
+	}
+	address, err := e.address(a.Path, a.DestQPN, qp.pkey)
+	if err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	if err := qp.tmpl.Set(address); err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	entry, err := e.neighbors.Hold(a.Path.IP, e.now)
+	if err != nil {
+		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
+	}
+	qp.neighbor, qp.neighborGen = entry, 0
+	qp.cong.joinPeer(a.Path.IP)
+	qp.dest = a.DestQPN
+	qp.setMTU(a.PathMTU)
+	qp.rcv.begin(&a)
+	if x := a.Extension; qp.Type == RC {
+		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
+		qp.rcv.agree(x.Features)
+		qp.cong.agree(x.Features, speaksBolt)
+		if x.Features&wire.FeatureSACK != 0 {
+			qp.sackBits = x.SACKBits
+		}
+	}
+	qp.state = ReadyToReceive
+	return nil
+}
+
+// checkRTR checks the attributes of INIT→RTR by themselves.
+func (qp *QueuePair) checkRTR(a *RTRAttr) error {
+	e := qp.ep
 	switch {
 	case !validMTU(a.PathMTU):
 		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
@@ -138,76 +182,39 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
 	}
+	return nil
+}
+
+// agreeExtension takes over what the peer agreed to as far as it makes packets longer, and checks
+// that these fit the port. It reports whether packets carry Bolt's flags.
+func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
+	e := qp.ep
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
-		qp.limits.hops = 0
+		qp.cong.setTelemetry(0)
 	}
-	speaksBolt := qp.Type == RC && qp.wants.Has(cc.CST) && a.Extension.Features&wire.FeatureBolt !=
-		0 && qp.limits.hops == 0
+	speaksBolt = qp.Type == RC && qp.cong.expects(cc.CST) && !qp.cong.hasTelemetry() &&
+		a.Extension.Features&wire.FeatureBolt != 0
 	qp.agreeAdmission(&a.Extension)
-	extra := xdataLen(int(qp.limits.hops))
+	extra := xdataLen(qp.cong.telemetry())
 	if speaksBolt {
 		extra = boltTLVs
 	}
 	if qp.adm != nil {
 		qp.adm.begin(a.RecvPSN)
-		if qp.adm.grants {
+		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return qp.bad("RTR", "packets say by which token they left, and have no place "+
+				return false, qp.bad("RTR", "packets say by which token they left, and have no place "+
 					"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
 	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
+		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
 			"for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
-	if a.Path.TrafficClass&wire.ECNMask == wire.ECNNotECT &&
-		(qp.wants.Has(cc.ECN) || qp.wants.Has(cc.CNP) || qp.adm != nil && qp.adm.tokens) {
-		a.Path.TrafficClass |= wire.ECNECT0
-	}
-	if a.Path.SourcePort == 0 {
-		a.Path.SourcePort = sourcePort(qp.Num, a.DestQPN)
-	}
-	address, err := e.address(a.Path, a.DestQPN, qp.pkey)
-	if err != nil {
-		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
-	}
-	if err := qp.tmpl.Set(address); err != nil {
-		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
-	}
-	entry, err := e.neighbors.Hold(a.Path.IP, e.now)
-	if err != nil {
-		return fmt.Errorf("transport: QP %#x to RTR: %w", uint32(qp.Num), err)
-	}
-	qp.neighbor, qp.neighborGen = entry, 0
-	qp.joinPeer(a.Path.IP)
-	qp.dest = a.DestQPN
-	qp.setMTU(a.PathMTU)
-	qp.resp.ePSN = a.RecvPSN
-	if a.AnswerClass == 0 {
-		a.AnswerClass = a.Path.TrafficClass
-	}
-	qp.resp.tos = a.AnswerClass &^ wire.ECNMask
-	qp.minRNRTimer = a.MinRNRTimer
-	qp.reads.size(a.MaxDestRdAtomic)
-	if x := a.Extension; qp.Type == RC {
-		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
-		qp.limits.reads,
-			qp.limits.probes = uint8(x.Features&
-			(wire.FeatureINT|wire.FeatureBolt|wire.FeatureToken)), x.Features&wire.FeatureProbe != 0
-		if qp.bolt = speaksBolt; speaksBolt {
-			qp.beginBolt()
-		}
-		qp.ecnEcho, qp.timing = x.Features&wire.FeatureECNEcho != 0,
-			x.Features&wire.FeatureTiming != 0
-		if x.Features&wire.FeatureSACK != 0 {
-			qp.sackBits = x.SACKBits
-		}
-	}
-	qp.state = ReadyToReceive
-	return nil
+	return speaksBolt, nil
 }
 
 // ToRTS moves RTR→RTS, or back from SQD: what is posted leaves from now on.
@@ -217,7 +224,7 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	}
 	if qp.state == SQDrained {
 		qp.state = ReadyToSend
-		qp.ep.activate(qp)
+		qp.ep.scheduleRequests(qp)
 		return nil
 	}
 	switch {
@@ -239,29 +246,13 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
-	r := &qp.req
-	r.sndNxt, r.una, r.sndMax = a.SendPSN, a.SendPSN, a.SendPSN
-	r.timeout = wire.AckTimeout(a.Timeout)
-	if a.RTOHigh != 0 {
-		r.timeout = a.RTOHigh
-	}
-	r.timeoutFew = r.timeout
-	if a.RTOLow != 0 {
-		r.timeoutFew = a.RTOLow
-	}
-	r.reordering = uint32(a.Reordering / units.Nanosecond)
-	r.reach = maxOutstanding
-	if qp.selective() {
-		r.reach = int32(qp.sackBits)
-	}
-	qp.limits.inFlight = uint32(min(a.MaxInFlight, math.MaxUint32))
-	r.retries, r.retriesLeft = a.RetryCount, a.RetryCount
-	r.rnrRetries, r.rnrLeft = a.RNRRetry, a.RNRRetry
-	qp.asked.size(a.MaxRdAtomic)
+	qp.snd.begin(&a)
+	qp.loss.begin(&a)
+	qp.cong.setMaxInFlight(a.MaxInFlight)
 	qp.state = ReadyToSend
-	d, _ := qp.ep.cc.Decision(qp.flow)
-	qp.applyDecision(d)
-	qp.ep.activate(qp)
+	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
+	qp.cong.applyDecision(d)
+	qp.ep.scheduleRequests(qp)
 	return nil
 }
 
@@ -272,13 +263,13 @@ func (qp *QueuePair) ToSQD() error {
 		return err
 	}
 	qp.state = SQDrained
-	qp.reclaim()
+	qp.cong.updateClaim()
 	qp.noticeDrained()
 	return nil
 }
 
 func (qp *QueuePair) noticeDrained() {
-	if qp.state == SQDrained && qp.req.una == qp.req.sndMax && qp.req.done == qp.req.begun {
+	if qp.state == SQDrained && qp.loss.oldest() == qp.loss.highest() && !qp.snd.hasBegun() {
 		qp.ep.async(AsyncEvent{Kind: AsyncSQDrained, QP: qp})
 	}
 }
@@ -314,32 +305,17 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 // fail enters the error state and flushes both queues, in order.
 func (qp *QueuePair) fail() {
 	qp.state = Errored
-	qp.ep.timers.Stop(uint32(qp.flow))
-	qp.unpace()
-	qp.endRecovery()
-	qp.dropAhead()
-	qp.dropStamps()
-	qp.dropProber()
+	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
+	qp.cong.unpace()
+	qp.loss.endRecovery()
+	qp.rcv.dropReorder()
+	qp.cong.dropSendTimes()
+	qp.cong.dropProber()
 	qp.dropAdmission()
-	qp.leavePeer()
-	r := &qp.req
-	for r.done != r.posted {
-		qp.complete(&qp.send[r.done&r.mask], StatusWRFlushErr)
-		r.done++
-	}
-	r.next, r.begun, r.packet, r.inFlight = r.done, r.done, 0, 0
-	qp.asked.clear()
-	if qp.resp.held {
-		qp.resp.held = false
-		qp.completeRecv(qp.resp.recv.id, StatusWRFlushErr, false)
-	}
-	if !qp.limits.ownRecvs {
-		qp.ep.async(AsyncEvent{Kind: AsyncLastWQEReached, QP: qp})
-		return
-	}
-	for w := qp.recv.pop(); w != nil; w = qp.recv.pop() {
-		qp.completeRecv(w.id, StatusWRFlushErr, false)
-	}
+	qp.cong.leavePeer()
+	qp.snd.flush()
+	qp.loss.setFlight(0)
+	qp.rcv.flush()
 }
 
 func (qp *QueuePair) setMTU(mtu units.Bytes) {
@@ -384,30 +360,51 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// heedDecision takes over the newest decision of congestion control.
-func (qp *QueuePair) heedDecision() {
-	if d, changed := qp.ep.cc.Decision(qp.flow); changed {
-		qp.applyDecision(d)
+// applyNewDecision takes over the newest decision of congestion control.
+func (cong *congestion) applyNewDecision() {
+	qp := cong.conn()
+	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
+		cong.applyDecision(d)
 	}
 }
 
-func (qp *QueuePair) applyDecision(d cc.Decision) {
-	qp.req.window, qp.req.hold = d.Window, d.Hold || d.Window <= 0
-	if qp.bolt {
-		qp.marks.bolt.tags = d.Tags
+func (cong *congestion) applyDecision(d cc.Decision) {
+	qp := cong.conn()
+	cong.window, cong.hold = d.Window, d.Hold || d.Window <= 0
+	if cong.bolt {
+		cong.cold().echo.bolt.tags = d.Tags
 	}
-	qp.setRate(d.Rate)
-	if qp.req.hold {
-		qp.leavePace()
-		qp.reclaim()
+	cong.setRate(d.Rate)
+	if cong.hold {
+		cong.leavePace()
+		cong.updateClaim()
 	}
-	if qp.prober != nil || d.ProbeAt != 0 {
-		qp.askProbe(d.ProbeAt)
+	if cong.probing || d.ProbeAt != 0 {
+		cong.askProbe(d.ProbeAt)
 	}
-	if most := qp.limits.inFlight; most > 0 {
-		qp.req.window = min(qp.req.window, units.Bytes(most))
+	if most := cong.cold().maxInFlight; most > 0 {
+		cong.window = min(cong.window, units.Bytes(most))
 	}
-	if qp.req.next != qp.req.posted || qp.req.recovery != nil {
-		qp.ep.activate(qp)
+	if qp.snd.hasNext() || qp.loss.isRecovering() {
+		qp.ep.scheduleRequests(qp)
 	}
 }
+
+// failAt ends the request at index i of the send queue with an error, after flushing those before
+// it, and everything behind it by the error state.
+func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
+	qp.snd.failAt(i, s)
+	qp.fatal(kind)
+}
+
+func (snd *sender) failAt(i uint32, s Status) {
+	for ; snd.done != i; snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	if !snd.isIdle() {
+		snd.finishOldest(s)
+	}
+}
+
+// failHead ends the oldest outstanding request with an error.
+func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }

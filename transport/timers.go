@@ -6,24 +6,15 @@ import "github.com/goroce/goroce/units"
 // count as lost, the end of what an RNR NAK asked for, what came too late, and what concerns
 // probes.
 func (qp *QueuePair) setTimer() {
-	r, timers := &qp.req, qp.ep.timers
-	at := r.rtoAt
-	if r.rnrWait && (at == 0 || r.rnrAt.Before(at)) {
-		at = r.rnrAt
-	}
-	if r.recovery != nil {
-		at = r.recovery.late.earliest(at)
-	}
-	if qp.prober != nil {
-		at = qp.prober.earliest(at)
-	}
+	timers := qp.ep.timers
+	at := qp.cong.earliest(qp.loss.earliest())
 	if qp.adm != nil {
 		at = qp.adm.earliest(at)
 	}
 	if at != 0 {
-		timers.Set(uint32(qp.flow), at)
+		timers.Set(uint32(qp.cong.flowID()), at)
 	} else {
-		timers.Stop(uint32(qp.flow))
+		timers.Stop(uint32(qp.cong.flowID()))
 	}
 }
 
@@ -37,7 +28,7 @@ func (e *Endpoint) runTimers(now units.Time) {
 	}
 }
 
-// earlier answers t, or when the first timer is due or the first paced packet may leave, if that is
+// earlier returns t, or when the first timer is due or the first paced packet may leave, if that is
 // earlier.
 func (e *Endpoint) earlier(t units.Time) units.Time {
 	if at, some := e.timers.Next(); some {
@@ -48,7 +39,7 @@ func (e *Endpoint) earlier(t units.Time) units.Time {
 			t = units.Earlier(t, at)
 		}
 	}
-	if at, some := e.tokens.next(); some {
+	if at, some := e.tokenPacer.next(); some {
 		t = units.Earlier(t, at)
 	}
 	return t

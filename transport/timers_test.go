@@ -20,18 +20,18 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	old, b := p.connected(o)
 	old.write(t, b, 8)
 	p.settle(units.Microsecond)
-	require.True(t, old.qp.waits)
+	require.True(t, old.qp.awaitsNeighbor)
 	old.qp.Destroy()
 
 	fresh := o.make(t, p.a)
-	require.Equal(t, old.qp.flow, fresh.qp.flow)
-	fresh.qp.req.rtoAt = p.now.Add(wire.AckTimeout(10))
+	require.Equal(t, old.qp.cong.flow, fresh.qp.cong.flow)
+	fresh.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
 	fresh.qp.setTimer()
 	p.a.wakeWaiting()
 	old.qp.ToReset()
 	at, some := p.a.timers.Next()
 	require.True(t, some)
-	require.Equal(t, slotOf(fresh.qp.req.rtoAt), at)
+	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
 }
 
 // A queue pair that lost a completion and was reset before the endpoint saw to it starts afresh.

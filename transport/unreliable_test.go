@@ -191,7 +191,7 @@ func TestOnRoundSeesWhatTransmissionCompleted(t *testing.T) {
 	seen := 0
 	p.a.OnRound(func(units.Time) {
 		var wcs [4]WorkCompletion
-		seen += a.qp.sendCQ.Poll(wcs[:])
+		seen += a.qp.snd.cold().cq.Poll(wcs[:])
 	})
 	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled})
 	next := p.a.Poll(p.now)

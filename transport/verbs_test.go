@@ -131,10 +131,10 @@ func TestReceivesPostedDuringAMessage(t *testing.T) {
 	}
 	post(1, 0)
 	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
-	for b.qp.recv.len() > 0 {
+	for b.qp.rcv.queue.len() > 0 {
 		p.now = p.step()
 	}
-	require.True(t, b.qp.resp.held, "the message has begun")
+	require.True(t, b.qp.rcv.hasReceive, "the message has begun")
 	post(2, 10000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	got := bytes.Join([][]byte{b.mem[:10], b.mem[100:1600], b.mem[2000:3490]}, nil)
@@ -148,7 +148,7 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	a, b := p.connected(o)
 	small, err := p.a.CreateCQ(2)
 	require.NoError(t, err)
-	a.qp.sendCQ = small
+	a.qp.snd.cold().cq = small
 	for range 8 {
 		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
@@ -171,7 +171,7 @@ func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
 	a, b := p.connected(o)
 	small, err := p.b.CreateCQ(1)
 	require.NoError(t, err)
-	b.qp.recvCQ = small
+	b.qp.rcv.cq = small
 	for i := range 2 {
 		b.recv(t, uint64(i), 0, 8)
 		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,

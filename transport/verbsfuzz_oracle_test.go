@@ -94,7 +94,7 @@ func (q *verbsQP) checkState() {
 
 // checkQueue compares what the requester keeps of its send queue with each other.
 func (q *verbsQP) checkQueue() {
-	r := &q.req
+	r, reads := &q.snd, q.snd.cold().reads
 	n := r.posted - r.done
 	if int(n) > q.init.MaxSendWR || r.begun-r.done > n || r.next-r.done > n {
 		q.host.t.Fatalf("%v QP %#x: of %d requests done %d, begun %d, next %d", q.Type, q.num(),
@@ -102,11 +102,12 @@ func (q *verbsQP) checkQueue() {
 	}
 	bytes := units.Bytes(0)
 	for i := r.done; i != r.posted; i++ {
-		bytes += units.Bytes(q.send[i&r.mask].length)
+		bytes += units.Bytes(r.at(i).length)
 	}
-	if bytes != q.posted || r.inFlight < 0 || int(q.asked.n) > len(q.asked.ends) {
-		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %d READs", q.Type,
-			q.num(), bytes, q.posted, r.inFlight, q.asked.n)
+	posted, flight := r.cold().pending, q.loss.inFlight
+	if bytes != posted || flight < 0 || reads != nil && int(reads.n) > len(reads.ends) {
+		q.host.t.Fatalf("%v QP %#x: %d bytes are posted, it has %d, %d in flight, %v READs", q.Type,
+			q.num(), bytes, posted, flight, reads)
 	}
 }
 
@@ -161,7 +162,7 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	require.False(t, life.failed && !life.lossy, "request %d succeeded after another failed", p.id)
 	require.True(t, p.signaled, "request %d asked for no completion", p.id)
 	require.Equal(t, completionOf[p.op], wc.Op)
-	if p.op.answered() {
+	if p.op.hasResponse() {
 		require.EqualValues(t, p.length, wc.ByteLen)
 	}
 	if life.qp.Type == RC && p.target != nil && p.length > 0 && p.op >= OpWrite {
@@ -178,7 +179,7 @@ func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
 	need := RemoteWrite
 	if p.op == OpRead {
 		need = RemoteRead
-	} else if p.op.atomic() {
+	} else if p.op.isAtomic() {
 		need = RemoteAtomic
 	}
 	require.Equal(t, need, need&r.access, "%v where it is not allowed", p.op)
@@ -371,7 +372,7 @@ func (w *verbsWorld) finish() {
 					"%v QP %#x of %s still has requests",
 					q.Type, q.num(), h.name)
 			}
-			if r := &q.req; rested && q.state == SQDrained && q.draining {
+			if r := &q.loss; rested && q.state == SQDrained && q.draining {
 				require.NotEqual(w.t, r.una, r.sndMax,
 					"%v QP %#x of %s has drained, and no event says so",
 					q.Type, q.num(), h.name)
@@ -456,9 +457,10 @@ func (h *verbsHost) checkEmpty() {
 	require.Zero(t, e.qps.count+e.regions.count)
 	held := e.Holdings()
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
-	require.Zero(t, e.marks.lent+e.stamps.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
-	for i := range e.turns {
-		require.Nil(t, e.turns[i].head)
+	require.Zero(t,
+		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
+	for i := range e.serviceLists {
+		require.Nil(t, e.serviceLists[i].head)
 	}
 	require.False(t, e.Busy())
 	for _, c := range h.cqs {

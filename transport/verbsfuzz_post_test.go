@@ -56,7 +56,7 @@ func (h *verbsHost) elements(most int) (list []SGE, total uint64) {
 		case 3:
 			s.LKey ^= 1
 		case 4:
-			s.Length = MaxMessage
+			s.Length = maxMessage
 		case 5:
 			s.Length = 1<<32 - 1
 		case 6:
@@ -100,7 +100,7 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	if how&28 == 28 || r == nil {
 		list, total := h.elements(most)
 		wr.SGList, p.length = list, int(total)
-		return len(list) <= most && total <= MaxMessage
+		return len(list) <= most && total <= maxMessage
 	}
 	p.data = []byte{}
 	for range 1 + h.pick(min(most, 3)) {
@@ -129,7 +129,7 @@ func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits
 			}
 		}
 		wr.SGList, p.length = list, int(total)
-		return len(list) <= most && total <= MaxMessage && (wr.Op == OpRead || total == 8)
+		return len(list) <= most && total <= maxMessage && (wr.Op == OpRead || total == 8)
 	}
 	p.area, wr.SGList = r.reserve(p.length, 1+h.pick(min(most, 3)))
 	if wr.SGList == nil {
@@ -210,7 +210,7 @@ func (h *verbsHost) postSend() {
 	wr.Flags = SendFlags(h.byte()) & (Signaled | Fence | Solicited)
 	p.signaled = wr.Flags&Signaled != 0 || q.init.SignalAll
 	fits := wr.Op < sendOps
-	if wr.Op == OpRead || wr.Op.atomic() {
+	if wr.Op == OpRead || wr.Op.isAtomic() {
 		fits = h.destination(q, &wr, p) && fits
 		wr.CompareAdd, wr.Swap = uint64(h.byte()), 3
 	} else {
@@ -223,10 +223,10 @@ func (h *verbsHost) postSend() {
 	}
 	switch q.Type {
 	case RC:
-		fits = fits && (!wr.Op.answered() || q.life.reads > 0) && (wr.Op != OpRead ||
+		fits = fits && (!wr.Op.hasResponse() || q.life.reads > 0) && (wr.Op != OpRead ||
 			p.length <= maxReadPSNs*int(max(q.mtu, 1)))
 	case UC:
-		fits = fits && !wr.Op.answered() && wr.Op != OpSendInv
+		fits = fits && !wr.Op.hasResponse() && wr.Op != OpSendInv
 	case UD:
 		fits = h.datagram(q, &wr, p) && fits
 	}
@@ -288,7 +288,7 @@ func (h *verbsHost) postRecv() {
 	}
 	p, rr, fits := h.receive(q.pd, max(q.init.MaxRecvSGE, 1))
 	p.life = q.life
-	room := !q.gone && int(q.recv.len()) < q.init.MaxRecvWR
+	room := !q.gone && int(q.rcv.queue.len()) < q.init.MaxRecvWR
 	err := q.PostRecv(&rr)
 	switch {
 	case q.srq != nil || q.state == Reset:
@@ -346,7 +346,7 @@ func (h *verbsHost) receive(pd *verbsPD, most int) (p *verbsPost, rr RecvRequest
 		}
 	}
 	p.length, rr.SGList = int(total), list
-	return p, rr, len(list) <= most && total <= MaxMessage
+	return p, rr, len(list) <= most && total <= maxMessage
 }
 
 // cancel takes back what has not left.

@@ -118,8 +118,8 @@ func (q *verbsQP) newLife() {
 	}
 	q.host.vanish(q.life.sends)
 	q.host.vanish(q.life.recvs)
-	if r := &q.resp; q.srq != nil && r.held {
-		p := q.host.posts[r.recv.id]
+	if r := &q.rcv; q.srq != nil && r.hasReceive {
+		p := q.host.posts[r.wqe.id]
 		q.host.consume(q, p)
 		p.end()
 	}

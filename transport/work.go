@@ -39,11 +39,11 @@ func (o SendOp) String() string {
 	return fmt.Sprintf("SendOp(%d)", uint8(o))
 }
 
-// answered says whether the operation brings data back: READ and the atomics.
-func (o SendOp) answered() bool { return o >= OpRead }
-func (o SendOp) atomic() bool   { return o >= OpCmpSwap }
+// hasResponse reports whether the operation brings data back: READ and the atomics.
+func (o SendOp) hasResponse() bool { return o >= OpRead }
+func (o SendOp) isAtomic() bool    { return o >= OpCmpSwap }
 
-// completes says whether the peer's program gets a completion of it: SENDs and WRITE with
+// completes reports whether the peer's program gets a completion of it: SENDs and WRITE with
 // immediate.
 func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
 
@@ -91,7 +91,7 @@ type RecvRequest struct {
 type sendWQE struct {
 	id         uint64
 	remoteAddr uint64
-	sge        SGE // the first; further ones in besideSend.sges
+	sge        SGE // the first; further ones in sendQueue.sges
 	rkey       uint32
 	imm        uint32 // immediate data, or the key to invalidate
 	length     uint32
@@ -102,15 +102,15 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// besideSend is what only some requests of a send queue need, slot for slot, and the elements 1..
-// of the receive in progress; and the shared queue that it comes from, if any.
-type besideSend struct {
+// sendQueue is the memory of a send queue: its requests, a ring, and what only some of them need,
+// slot for slot.
+type sendQueue struct {
+	wqes      []sendWQE
+	pd        *ProtectionDomain
 	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
 	inline    []byte // MaxInline a slot
 	atomics   []atomicArgs
 	datagrams []datagramArgs
-	receive   []SGE
-	srq       *SharedReceiveQueue
 }
 
 type atomicArgs struct{ compareAdd, swap uint64 }
@@ -121,16 +121,19 @@ type datagramArgs struct {
 	qkey uint32
 }
 
-func newBesideSend(depth int, init *QPInit) *besideSend {
-	b := &besideSend{sges: make([]SGE, depth*(init.MaxSendSGE-1)),
-		inline: make([]byte, depth*init.MaxInline)}
+func newSendQueue(init *QPInit) *sendQueue {
+	depth := ringSize(max(init.MaxSendWR, 1))
+	q := &sendQueue{
+		wqes: make([]sendWQE, depth), pd: init.PD, sges: make([]SGE, depth*(init.MaxSendSGE-1)),
+		inline: make([]byte, depth*init.MaxInline),
+	}
 	switch init.Type {
 	case RC:
-		b.atomics = make([]atomicArgs, depth)
+		q.atomics = make([]atomicArgs, depth)
 	case UD:
-		b.datagrams = make([]datagramArgs, depth)
+		q.datagrams = make([]datagramArgs, depth)
 	}
-	return b
+	return q
 }
 
 // recvWQE is a receive request in its queue.

@@ -28,10 +28,6 @@ var longFunctions = map[string]string{
 	"lab/papers/taurus.overload":   "one experiment, from set-up to measurement",
 	"lab/studies/fabric.runIncast": "one testbed, from its hosts to its flows",
 	"nicoffload/ccp.Decode":        "one case for each kind of message",
-	"transport.receiveAck":         "the fast path of an ACK: long and straight",
-	"transport.sendAnswer":         "the fast path of an ACK: long and straight",
-	"transport.receiveData":        "the fast path of data: long and straight",
-	"transport.ToRTR":              "one attribute after the other, each with its error",
 }
 
 // TestLineWidth: no line is wider than 100 columns, unless a literal that cannot be broken makes

@@ -35,11 +35,11 @@ type Address struct {
 // Template is the headers of a flow, from the Ethernet to the BTH, laid out once. The zero
 // Template is good for nothing before Set.
 type Template struct {
-	headers [MaxOverhead]byte
 	len     uint8 // bytes of headers in use
 	l3      uint8 // offset of the IP header
 	v6      bool
 	sum     uint32 // ones' complement sum of the IPv4 header without its length
+	headers [MaxOverhead]byte
 }
 
 // Set lays out the headers of the flow to a: IPv4 with DF and ID 0 (A17.3.1.1), UDP checksum 0

@@ -1,0 +1,179 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in credits.go.
+
+// sendGateControl sends what the gate has to say. It returns false when the port has no room.
+func (a *admission) sendGateControl() bool {
+	qp := a.qp
+	e := qp.ep
+	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
+	if b == nil || behind == nil {
+		return false
+	}
+	n, some := a.gate.Emit(a.backlog(), e.now)
+	if !some {
+		qp.setTimer()
+		return true
+	}
+	if n.Kind == cc.NoticeCredit {
+		a.buildCredit(b, &n, qp.snd.nextPSN())
+		e.counters.CreditsAsked++
+		qp.setTimer()
+		return true
+	}
+	flags := rtsFlags(n.Flags)
+	if n.WithData {
+		class, b, flags = qp.class, behind, flags|wire.RTSBehind
+	}
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.snd.nextPSN()}, 0)
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
+	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
+	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
+	rts.SetDiscarded(n.Discarded)
+	a.pushControl(b, frame, class, &n)
+	e.counters.RTSSent++
+	qp.setTimer()
+	return true
+}
+
+// pushControl puts the frame of a Notice, which is built in b, in line to leave.
+func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
+	qp := a.qp
+	tos := qp.rcv.ackTOS()
+	switch {
+	case n.Classed:
+		tos = n.TrafficClass
+	case n.WithData:
+		tos = qp.tmpl.TOS()
+	}
+	qp.tmpl.SetFrameTOS(frame, tos)
+	qp.tmpl.Seal(frame)
+	b.SetLen(len(frame))
+	qp.ep.push(class)
+}
+
+// sendToken builds a TOKEN into b. It returns what the TOKEN and the data it lets go take of the
+// link.
+func (a *admission) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+	qp := a.qp
+	e := qp.ep
+	var ranges []wire.Range
+	flags := tokenFlags(n.Flags)
+	if n.Missing {
+		trimmed := false
+		if ranges, trimmed = a.missingRanges(); trimmed {
+			flags |= wire.TokenTrimmed
+		}
+	}
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room,
+		wire.Fields{Op: wire.Token, PSN: qp.rcv.expected().Add(wire.PSNMask)},
+		wire.RangeLen*len(ranges))
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
+	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
+	t.Set(n.Limit, n.Seq, len(ranges), flags, n.Priority)
+	for i, r := range ranges {
+		t.SetRange(i, r)
+	}
+	a.pushControl(b, frame, packet.ClassControl, n)
+	e.counters.TokensSent++
+	return n.Releases + units.Bytes(total) + wireExtra
+}
+
+// wireExtra is what a frame takes of a link besides its bytes: check sequence, preamble and gap.
+const wireExtra = 24
+
+// receiveControl hears an RTS or a TOKEN. Another one than the peer should send changes nothing.
+func (a *admission) receiveControl(p *wire.Packet) {
+	qp := a.qp
+	e, now := qp.ep, qp.ep.now
+	switch {
+	case p.Op == wire.RTS && !plausible(p.PSN, qp.rcv.expected()),
+		p.Op == wire.Token && (!plausible(p.PSN, qp.loss.oldest()) ||
+			!p.PSN.Before(qp.loss.highest())):
+		e.counters.DropNotice++
+	case p.Op == wire.RTS && a.granter != nil:
+		a.receiveRTS(p, now)
+	case p.Op == wire.Token && a.gate != nil && (qp.state == ReadyToSend || qp.state == SQDrained):
+		a.receiveToken(p, now)
+	default:
+		e.counters.DropState++
+	}
+}
+
+func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
+	qp := a.qp
+	h := p.RTS()
+	a.notice = cc.Notice{
+		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
+		Congested: p.ECN == wire.ECNCE,
+	}
+	if err := a.granter.Hear(&a.notice, now); err != nil {
+		qp.ep.counters.DropNotice++
+		return
+	}
+	qp.ep.counters.RTSHeard++
+	if h.Flags()&wire.RTSBehind != 0 {
+		a.onSeen(p.PSN, now)
+	}
+	a.scheduleGranter(now)
+}
+
+func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
+	qp := a.qp
+	t := p.Token()
+	a.notice = cc.Notice{
+		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+		Priority:  t.Priority(),
+		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
+	}
+	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.loss.oldest()) &&
+		!qp.loss.acknowledge(end, &ackInfo{now: now}) {
+		return
+	}
+	// before its tokens are taken: they are for what is lost, which must wait for them
+	if t.Ranges() > 0 {
+		qp.loss.onLossReport(t)
+	}
+	if a.gone { // that ended the queue pair
+		return
+	}
+	if err := a.gate.Hear(&a.notice, a.backlog(), now); err != nil {
+		qp.ep.counters.DropNotice++
+		return
+	}
+	qp.ep.counters.TokensHeard++
+	a.heardAt = now
+	a.scheduleGate()
+	qp.ep.scheduleRequests(qp)
+}
+
+// The flags of the wire are those of cc, but RTSBehind and TokenTrimmed.
+
+func rtsFlags(f cc.NoticeFlags) wire.RTSFlags {
+	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers |
+		cc.NoticeEnds))
+}
+
+func tokenFlags(f cc.NoticeFlags) wire.TokenFlags {
+	return wire.TokenFlags(f & (cc.NoticeRepeat | cc.NoticeAsks | cc.NoticeSingle))
+}
+
+func noticeOfRTS(f wire.RTSFlags) cc.NoticeFlags {
+	return cc.NoticeFlags(f &^ wire.RTSBehind)
+}
+
+func noticeOfToken(f wire.TokenFlags) cc.NoticeFlags {
+	return cc.NoticeFlags(f &^ wire.TokenTrimmed)
+}

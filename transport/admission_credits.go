@@ -1,0 +1,392 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// credits is a queue pair's part in credits for lines of a cache (cc.CreditGate, cc.CreditGranter;
+// CARC): the sender's gate, among others in admission.gate, and the receiver's granter. What the
+// granter has to say rides on an ACK where one leaves; else it goes as a CREDIT of its own when its
+// time has come.
+type credits struct {
+	gate    cc.CreditGate
+	granter cc.CreditGranter
+	agreed  bool
+	writes  bool      // plain WRITEs take credits, too
+	notice  cc.Notice // the one that rides on the ACK at hand
+
+	messages uint64      // that were delivered and are not consumed
+	bytes    units.Bytes // of them
+	lengths  []uint32    // of them, a ring: when posting a receive consumes the oldest
+	oldest   uint64
+
+	next units.Time // of the granter, when the timer was last set for it
+}
+
+// check says what cannot be agreed on.
+func (c *credits) check() error {
+	for _, t := range c.terms() {
+		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
+			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d "+
+				"to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
+		}
+		if t.Lines > wire.MaxCreditLines {
+			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines,
+				wire.MaxCreditLines, ErrInvalid)
+		}
+	}
+	return nil
+}
+
+// terms returns those of both halves.
+func (c *credits) terms() (all []cc.CreditTerms) {
+	if c.gate != nil {
+		all = append(all, c.gate.Terms())
+	}
+	if c.granter != nil {
+		all = append(all, c.granter.Terms())
+	}
+	return all
+}
+
+// offer adds what credits need to what the peer is offered.
+func (c *credits) offer(o *wire.Offer) {
+	for i, t := range c.terms() {
+		shift := uint8(bits.TrailingZeros64(uint64(t.Line)))
+		if i == 0 {
+			o.Features |= wire.FeatureCredit | wire.FeatureHost | wire.FeatureAnswers |
+				wire.FeatureWrites
+			o.LineShift = shift
+		}
+		o.LineShift = min(o.LineShift, shift)
+		o.Credits = max(o.Credits, t.Lines)
+		if !t.Responses {
+			o.Features &^= wire.FeatureAnswers
+		}
+		if !t.Writes {
+			o.Features &^= wire.FeatureWrites
+		}
+	}
+}
+
+// agreeCredits leaves of the credits' halves those that the peer has the other half of, and tells
+// them the terms.
+func (a *admission) agreeCredits(x *wire.Agreement) {
+	c := &a.credits
+	if x.Features&wire.FeatureCredit == 0 || x.SendCredits == 0 {
+		c.gate = nil
+	}
+	if x.Features&wire.FeatureCredit == 0 || x.RecvCredits == 0 {
+		a.dropCredits()
+	}
+	terms := cc.CreditTerms{Line: 1 << x.LineShift, Responses: x.Features&wire.FeatureAnswers != 0,
+		Writes: x.Features&wire.FeatureWrites != 0}
+	c.writes = terms.Writes
+	if c.gate != nil {
+		terms.Lines = x.SendCredits
+		c.gate.Agree(terms)
+	}
+	if c.granter != nil {
+		terms.Lines = x.RecvCredits
+		c.granter.Agree(terms)
+	}
+	c.agreed = c.gate != nil || c.granter != nil
+}
+
+// dropCredits ends the granter's part: what was delivered and never consumed is its cache's again.
+func (a *admission) dropCredits() {
+	if c := &a.credits; c.granter != nil {
+		c.granter.Attach(nil)
+		c.granter = nil
+	}
+}
+
+// onDelivered tells the granter of a message that is here, whole.
+func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
+	c := &a.credits
+	if c.granter == nil || !completes && !c.writes {
+		return
+	}
+	if c.lengths != nil {
+		c.lengths[(c.oldest+c.messages)%uint64(len(c.lengths))] = uint32(bytes)
+	}
+	c.messages++
+	c.bytes += bytes
+	if away := a.qp.ep.arrived.away; away > longestPhase {
+		if g, ok := c.granter.(cc.Absentee); ok {
+			g.Away(away, a.qp.ep.now)
+		}
+	}
+	c.granter.Delivered(bytes, a.qp.ep.now)
+	a.scheduleCredits(a.qp.ep.now)
+}
+
+// Consumed says that the program is done with a message of so many bytes that came with this queue
+// pair: with its completion's ByteLen, or a WRITE's length. Each message counts once, in any order.
+// Only a queue pair whose credits its peer agreed to counts them (Admit); to others, and to one
+// that has ended since, it is nothing. What is never consumed is free again when the queue pair
+// ends.
+func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
+
+func (a *admission) consume(bytes units.Bytes) error {
+	if !a.grantsCredits() {
+		return nil
+	}
+	c := &a.credits
+	if c.lengths != nil {
+		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so "+
+			"(ConsumeOnPost): %w", uint32(a.qp.Num), ErrInvalid)
+	}
+	if c.messages == 0 || bytes < 0 || bytes > c.bytes {
+		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages "+
+			"of together %d bytes are left: %w",
+			uint32(a.qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
+	}
+	a.onConsumed(bytes)
+	return nil
+}
+
+func (a *admission) onConsumed(bytes units.Bytes) {
+	c := &a.credits
+	c.messages--
+	c.bytes -= bytes
+	c.granter.Consumed(bytes, a.qp.ep.now)
+	a.scheduleCredits(a.qp.ep.now)
+}
+
+// ConsumeOnPost has each receive that is posted say that the program is done with the oldest
+// message that came with a completion, in place of Consumed: of a program that posts the receive of
+// a message again when it is done with it. Not where plain WRITEs take credits, and not with a
+// shared receive queue, whose receives are no queue pair's: there the program says Consumed. That
+// is after Admit and before RTR.
+func (qp *QueuePair) ConsumeOnPost() error {
+	if err := qp.want("consume on post", Reset, Init); err != nil {
+		return err
+	}
+	switch {
+	case qp.rcv.isShared():
+		return fmt.Errorf("transport: QP %#x: consume on post: it receives from a shared queue: %w",
+			uint32(qp.Num), ErrInvalid)
+	case !qp.adm.grantsCredits():
+		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w",
+			uint32(qp.Num), ErrInvalid)
+	case qp.adm.creditsWrites():
+		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no "+
+			"receives: %w", uint32(qp.Num), ErrInvalid)
+	}
+	qp.adm.consumeOnPost(qp.rcv.depth())
+	return nil
+}
+
+// grantsCredits reports whether the queue pair has a granter of credits.
+func (a *admission) grantsCredits() bool { return a != nil && a.credits.granter != nil }
+
+// creditsWrites reports whether plain WRITEs take credits of the granter.
+func (a *admission) creditsWrites() bool { return a.credits.granter.Terms().Writes }
+
+// hasCredits reports whether the peer agreed to credits.
+func (a *admission) hasCredits() bool { return a != nil && a.credits.agreed }
+
+// consumeOnPost has receives, of which there is room for n, consume messages when they are posted.
+func (a *admission) consumeOnPost(n int) { a.credits.lengths = make([]uint32, n+1) }
+
+// onResponse tells the gate of credits that the program has the response to a message.
+func (a *admission) onResponse(bytes units.Bytes) {
+	if a == nil || a.credits.gate == nil {
+		return
+	}
+	qp := a.qp
+	a.credits.gate.Answered(bytes, qp.ep.now)
+	a.scheduleGate()
+	qp.ep.scheduleRequests(qp)
+}
+
+// onReceivePosted consumes the oldest message, where posting a receive does.
+func (a *admission) onReceivePosted() {
+	c := &a.credits
+	if c.lengths == nil || c.granter == nil || c.messages == 0 {
+		return
+	}
+	bytes := c.lengths[c.oldest%uint64(len(c.lengths))]
+	c.oldest++
+	a.onConsumed(units.Bytes(bytes))
+}
+
+// Answered says that the program has the response to one of its messages, of so many bytes: where
+// request and response return the credits (cc.CreditTerms), those of that message. Otherwise it is
+// nothing.
+func (qp *QueuePair) Answered(bytes units.Bytes) {
+	qp.adm.onResponse(bytes)
+}
+
+// scheduleCredits sees to it that the granter says what it has to say.
+func (a *admission) scheduleCredits(now units.Time) {
+	switch next := a.credits.granter.Next(); {
+	case next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored:
+	case next.After(now):
+		if c := &a.credits; next != c.next { // with a burst of messages it is the same for all
+			c.next = next
+			a.qp.setTimer()
+		}
+	default:
+		a.qp.ep.scheduleAnswer(a.qp)
+	}
+}
+
+// hasCreditDue reports whether a CREDIT's time has come, and no ACK leaves that it could ride on.
+func (a *admission) hasCreditDue() bool {
+	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
+		return false
+	}
+	qp := a.qp
+	next := a.credits.granter.Next()
+	return next != 0 && !next.After(qp.ep.now)
+}
+
+// sendCredit sends what the granter has to say. It returns false when the port has no room.
+func (a *admission) sendCredit() bool {
+	qp := a.qp
+	e := qp.ep
+	b := e.frame(packet.ClassAck)
+	if b == nil {
+		return false
+	}
+	if n, some := a.emitCredit(); some {
+		a.buildCredit(b, &n, qp.rcv.expected().Add(wire.PSNMask))
+		e.counters.CreditsSent++
+	}
+	qp.setTimer()
+	return true
+}
+
+// emitCredit returns what the granter has to say, for which the timer is not set any more.
+func (a *admission) emitCredit() (cc.Notice, bool) {
+	a.credits.next = 0
+	return a.credits.granter.Emit(false, a.qp.ep.now)
+}
+
+// buildCredit puts a CREDIT in line to leave.
+func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+	qp := a.qp
+	room := b.Room()
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
+	frame := room[:total]
+	wire.XCH(frame[ext:]).Set(qp.sendTag, wire.CreditLen)
+	setCredit(wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]), n)
+	a.pushControl(b, frame, packet.ClassAck, n)
+}
+
+func setCredit(t wire.Credit, n *cc.Notice) {
+	flags := wire.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) |
+		wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
+	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
+		wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
+	t.Set(flags, n.Epoch, n.Credits, n.Returned)
+}
+
+// creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it
+// says now.
+func (a *admission) creditLen() int {
+	if a == nil || a.credits.granter == nil {
+		return 0
+	}
+	n, some := a.emitCredit()
+	if !some {
+		return 0
+	}
+	a.credits.notice = n
+	if n.Served == 0 {
+		return wire.CreditLen
+	}
+	return wire.CreditLen + wire.HostLen
+}
+
+// putCredit writes what creditLen found into the TLVs of an ACK.
+func (a *admission) putCredit(area []byte) {
+	qp := a.qp
+	n := &a.credits.notice
+	setCredit(wire.Credit(area[:wire.CreditLen]), n)
+	if len(area) > wire.CreditLen {
+		wire.Host(area[wire.CreditLen:][:wire.HostLen]).Set(n.Waited, n.Served)
+	}
+	qp.ep.counters.CreditsOnAcks++
+	qp.setTimer()
+}
+
+// receiveCredit hears a CREDIT. One with a PSN that no honest peer has got to says nothing.
+func (a *admission) receiveCredit(p *wire.Packet) {
+	qp := a.qp
+	t := p.Credit()
+	asks := t.Flags()&wire.CreditAsks != 0
+	if asks && !plausible(p.PSN, qp.rcv.expected()) || !asks &&
+		(!plausible(p.PSN, qp.loss.oldest()) || !p.PSN.Before(qp.loss.highest())) {
+		qp.ep.counters.DropNotice++
+		return
+	}
+	a.onCredit(t, p)
+}
+
+// onCredit takes in what a CREDIT says, or an ACK. It returns false when that ended the queue
+// pair.
+func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
+	qp := a.qp
+	e, now := qp.ep, qp.ep.now
+	n := &a.notice
+	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
+		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
+	if h := p.Host(); h != nil {
+		if waited, served, known := h.Residence(); known {
+			n.Waited, n.Served = waited, served
+		}
+	}
+	f := t.Flags()
+	if f&wire.CreditIdle != 0 {
+		n.Cache = cc.CacheIdle
+	}
+	if f&wire.CreditBeyondDDIO != 0 {
+		n.Cache |= cc.CacheBeyondDDIO
+	}
+	if f&wire.CreditApproaching != 0 {
+		n.Cache |= cc.CacheApproaching
+	}
+	var err error
+	switch {
+	case f&wire.CreditAsks != 0 && a.credits.granter != nil:
+		n.Flags = cc.NoticeAsks
+		if err = a.credits.granter.Hear(n, now); err == nil {
+			e.counters.CreditQuestions++
+			a.scheduleCredits(now)
+		}
+	case f&wire.CreditAsks != 0 || a.credits.gate == nil || qp.state != ReadyToSend &&
+		qp.state != SQDrained:
+		e.counters.DropState++
+		return true
+	case n.Credits == 0 || n.Credits > wire.MaxCreditLines:
+		e.counters.DropNotice++
+		return true
+	default:
+		if err = a.credits.gate.Hear(n, a.backlog(), now); err == nil {
+			e.counters.CreditsHeard++
+			a.heardAt = now
+			a.scheduleGate()
+			e.scheduleRequests(qp)
+		}
+	}
+	switch {
+	case err == nil:
+	case errors.Is(err, cc.ErrForged):
+		e.counters.CreditsForged++
+		qp.failHead(StatusBadRespErr)
+		return false
+	default:
+		e.counters.DropNotice++
+	}
+	return true
+}

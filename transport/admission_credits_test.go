@@ -1,0 +1,623 @@
+package transport
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// The least that credits can be: a sender that takes one for each line of a message that begins,
+// asks when it has none, and a receiver that returns what is consumed: at once when it is an eighth
+// of all, else 10 us later.
+
+const (
+	creditLine  = 64
+	returnAfter = 10 * units.Microsecond
+	askAfter    = 50 * units.Microsecond
+)
+
+func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine }
+
+type plainCredit struct {
+	lines, epoch    uint32
+	taken, returned uint64
+	most            uint64 // lines out at once
+	askAt           units.Time
+	asked           int
+	served          units.Duration
+	answered        units.Bytes
+	agreed          cc.CreditTerms
+	terms           cc.CreditTerms
+}
+
+func (g *plainCredit) Terms() cc.CreditTerms                      { return g.terms }
+func (g *plainCredit) Agree(t cc.CreditTerms)                     { g.agreed, g.lines = t, t.Lines }
+func (g *plainCredit) Posted(units.Bytes, cc.Backlog, units.Time) {}
+func (g *plainCredit) Lost(units.Bytes, cc.Backlog, units.Time)   {}
+func (g *plainCredit) Next() units.Time                           { return g.askAt }
+func (g *plainCredit) Wants() cc.MarkSet                          { return 0 }
+
+func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
+	g.answered += n
+	if g.agreed.Responses {
+		g.returned += linesOf(n)
+	}
+}
+
+func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
+	if p.Message == 0 || p.Again || !p.Completes && !g.agreed.Writes ||
+		g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
+		return true
+	}
+	if g.askAt == 0 {
+		g.askAt = now.Add(askAfter)
+	}
+	return false
+}
+
+func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
+		g.taken += linesOf(p.Message)
+		g.most = max(g.most, g.taken-g.returned)
+		g.askAt = 0
+	}
+	return cc.Marks{}
+}
+
+func (g *plainCredit) Hear(n *cc.Notice, _ cc.Backlog, _ units.Time) error {
+	if n.Kind != cc.NoticeCredit {
+		return errNonsense
+	}
+	if n.Returned > g.taken {
+		return cc.ErrForged
+	}
+	if n.Returned >= g.returned {
+		g.returned, g.lines, g.epoch = n.Returned, n.Credits, uint32(n.Epoch)
+	}
+	if n.Served > 0 {
+		g.served = n.Served
+	}
+	return nil
+}
+
+func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.Notice, bool) {
+	g.asked++
+	g.askAt = now.Add(askAfter)
+	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: g.returned}, true
+}
+
+type plainReturner struct {
+	plainGranter
+	terms      cc.CreditTerms
+	agreed     cc.CreditTerms
+	delivered  units.Bytes
+	done, told uint64
+	owed       bool // an answer
+	at         units.Time
+	served     units.Duration
+	forges     uint64
+	questions  int
+}
+
+func (r *plainReturner) Terms() cc.CreditTerms  { return r.terms }
+func (r *plainReturner) Agree(t cc.CreditTerms) { r.agreed = t }
+func (r *plainReturner) Next() units.Time       { return r.at }
+
+func (r *plainReturner) Delivered(n units.Bytes, _ units.Time) { r.delivered += n }
+
+func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
+	r.delivered -= n
+	if r.agreed.Responses {
+		return
+	}
+	r.done += linesOf(n)
+	switch pending := r.done - r.told; {
+	case pending >= max(1, uint64(r.agreed.Lines)/8):
+		r.at = now
+	case pending > 0 && r.at == 0:
+		r.at = now.Add(returnAfter)
+	}
+}
+
+func (r *plainReturner) Hear(n *cc.Notice, now units.Time) error {
+	if n.Returned > r.done {
+		return cc.ErrForged
+	}
+	r.questions++
+	r.owed, r.at = true, now
+	return nil
+}
+
+func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.Notice, bool) {
+	r.at = 0
+	if r.told == r.done && !r.owed && r.forges == 0 {
+		return cc.Notice{}, false
+	}
+	r.told, r.owed = r.done, false
+	return cc.Notice{Kind: cc.NoticeCredit, Credits: r.agreed.Lines, Epoch: 3,
+		Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
+		Waited: units.Microsecond, Served: r.served}, true
+}
+
+func aCreditGate() *plainCredit {
+	return &plainCredit{terms: cc.CreditTerms{Line: creditLine}}
+}
+
+func aReturner(lines uint32) *plainReturner {
+	return &plainReturner{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
+}
+
+// creditPair is a connection whose client may send what its server's program has consumed, but so
+// many lines.
+func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit,
+	r *plainReturner) {
+	p = newPair(t)
+	a, b = o.make(t, p.a), o.make(t, p.b)
+	g, r = aCreditGate(), aReturner(lines)
+	require.NoError(t, a.qp.Admit(g))
+	require.NoError(t, b.qp.Admit(nil, r))
+	o.offers = true
+	p.join(a, b, o)
+	return p, a, b, g, r
+}
+
+func (p *pair) join(a, b *side, o sideOptions) {
+	p.t.Helper()
+	a.connect(p.t, o, b)
+	b.connect(p.t, o, a)
+	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+}
+
+// messages posts n messages of so many bytes, for which the server has receives.
+func (p *pair) messages(a, b *side, n, size int) {
+	for i := range n {
+		b.recv(p.t, uint64(i), 0, size)
+		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, size)}})
+	}
+}
+
+// consumeOne takes the server's oldest completion, if there is one, as consumed.
+func consumeOne(t testing.TB, b *side) bool {
+	var wc [1]WorkCompletion
+	if b.cq.Poll(wc[:]) == 0 {
+		return false
+	}
+	require.Equal(t, StatusSuccess, wc[0].Status)
+	require.NoError(t, b.qp.Consumed(units.Bytes(wc[0].ByteLen)))
+	return true
+}
+
+// No more lines are out than the receiver's cache has, whatever is posted; as many messages go as
+// are consumed.
+func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
+	p, a, b, g, r := creditPair(t, 64, defaults())
+	assert.Equal(t, cc.CreditTerms{Line: creditLine, Lines: 64}, g.agreed)
+	assert.Equal(t, g.agreed, r.agreed)
+	p.messages(a, b, 10, 1100) // 18 lines each: three go
+	p.settle(5 * units.Millisecond)
+	assert.EqualValues(t, 3*1100, r.delivered)
+	assert.Len(t, a.poll(), 3)
+	s := a.qp.AdmissionStats()
+	assert.EqualValues(t, 1, s.Blocked)
+	assert.Greater(t, s.BlockedTime, 4*units.Millisecond)
+	assert.Equal(t, 7, s.Messages)
+	for range 10 {
+		require.True(t, consumeOne(t, b))
+		p.settle(100 * units.Microsecond)
+	}
+	assert.Len(t, a.poll(), 10)
+	assert.EqualValues(t, 10*18, g.taken)
+	assert.EqualValues(t, 10*18, g.returned)
+	assert.LessOrEqual(t, g.most, uint64(64))
+	assert.Zero(t, r.delivered)
+	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice+p.a.counters.DropUnnegotiated)
+	p.conserved()
+}
+
+// What is consumed while ACKs leave rides on them: CREDITs of their own are for the end.
+func TestCreditsRideOnAcks(t *testing.T) {
+	p, a, b, g, r := creditPair(t, 256, defaults())
+	r.served = 700 * units.Nanosecond
+	p.b.OnRound(func(units.Time) {
+		for consumeOne(t, b) {
+		}
+	})
+	const rounds = 20
+	for range rounds {
+		p.messages(a, b, 64, 256)
+		require.True(t, p.run(units.Second, func() bool { return len(a.poll()) == 64 }))
+		a.comp = nil
+	}
+	p.settle(units.Millisecond)
+	assert.EqualValues(t, rounds*64*4, g.returned)
+	sent, rode := p.b.counters.CreditsSent, p.b.counters.CreditsOnAcks
+	assert.LessOrEqual(t, sent, uint64(rounds), "one for 64 messages at most")
+	assert.Equal(t, sent+rode, p.a.counters.CreditsHeard)
+	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
+}
+
+// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its
+// time, too.
+func TestCreditsOfOneInstant(t *testing.T) {
+	p, a, b, g, r := creditPair(t, 256, defaults())
+	rode := false
+	p.b.OnRound(func(units.Time) {
+		if !rode {
+			rode = consumeOne(t, b)
+		}
+	})
+	p.messages(a, b, 2, 64)
+	require.True(t, p.run(units.Second, func() bool { return rode }))
+	require.EqualValues(t, 1, p.b.counters.CreditsOnAcks)
+	require.True(t, consumeOne(t, b))
+	p.settle(returnAfter + 5*units.Microsecond)
+	assert.EqualValues(t, 2, r.told)
+	assert.EqualValues(t, 2, g.returned)
+}
+
+// Lost CREDITs and ACKs, doubled ones and such that come late lose no credit, and make none.
+func TestCreditsSurviveTheirNetwork(t *testing.T) {
+	seed := testSeed(t)
+	for s := seed; s < seed+20; s++ {
+		rng := rand.New(rand.NewPCG(s, 0))
+		o := defaults()
+		o.retries = 7
+		p, a, b, g, r := creditPair(t, 40, o)
+		fate := func([]byte) int { return []int{1, 1, 1, 1, 1, 1, 1, 0, 0, 2}[rng.IntN(10)] }
+		p.la.tamper, p.lb.tamper = fate, fate
+		p.lb.late = func([]byte) units.Duration {
+			return units.Duration(rng.IntN(20)) * units.Microsecond
+		}
+		done := 0
+		p.b.OnRound(func(units.Time) {
+			if rng.IntN(3) == 0 && consumeOne(t, b) {
+				done++
+			}
+		})
+		p.messages(a, b, 100, 1+rng.IntN(2000))
+		require.True(t, p.run(20*units.Second, func() bool {
+			for len(a.poll()) == 100 && consumeOne(t, b) { // nothing more happens by itself
+				done++
+			}
+			return done == 100
+		}), "seed %d: %d acknowledged, %d consumed: %+v", s, len(a.comp), done, p.a.counters)
+		p.la.tamper, p.lb.tamper = nil, nil
+		p.settle(units.Second)
+		assert.Equal(t, g.taken, r.done, "seed %d", s)
+		assert.LessOrEqual(t, g.most, uint64(max(40, linesOf(2000))), "seed %d", s)
+		assert.Zero(t, p.a.counters.CreditsForged, "seed %d", s)
+	}
+}
+
+// A receiver whose program takes long answers, and so is waited for; one that says nothing is dead.
+func TestCreditsOfASlowProgram(t *testing.T) {
+	o := defaults()
+	o.timeout, o.retries = 1, 1
+	p, a, b, g, _ := creditPair(t, 16, o)
+	p.messages(a, b, 2, 1024)
+	p.settle(5 * units.Second)
+	require.Equal(t, ReadyToSend, a.qp.State())
+	assert.Greater(t, g.asked, 10_000)
+	require.True(t, consumeOne(t, b))
+	p.await(a, 2)
+
+	p.messages(a, b, 2, 1024)
+	p.settle(units.Millisecond)
+	p.lb.tamper = func([]byte) int { return 0 }
+	require.True(t, p.run(units.Second, func() bool { return a.qp.State() == Errored }))
+	assert.Equal(t, StatusRetryExcErr, a.poll()[0].Status)
+	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
+}
+
+// Who returns more than was taken, or knows of more than was returned, is cut off.
+func TestForgedCredits(t *testing.T) {
+	p, a, b, _, r := creditPair(t, 16, defaults())
+	p.messages(a, b, 2, 1024)
+	p.settle(20 * units.Microsecond)
+	require.Len(t, a.poll(), 1)
+	r.forges = 17
+	require.NoError(t, b.qp.Consumed(1024))
+	p.settle(100 * units.Microsecond)
+	assert.Equal(t, Errored, a.qp.State())
+	assert.EqualValues(t, 1, p.a.counters.CreditsForged)
+	assert.Equal(t, StatusBadRespErr, a.poll()[1].Status)
+	assert.False(t, a.qp.Admitted())
+
+	p, a, b, g, _ := creditPair(t, 16, defaults())
+	p.messages(a, b, 2, 1024)
+	p.settle(20 * units.Microsecond)
+	g.returned, g.askAt = 1, p.now
+	p.a.scheduleAnswer(a.qp)
+	p.settle(10 * units.Microsecond)
+	assert.Equal(t, Errored, b.qp.State())
+	assert.EqualValues(t, 1, p.b.counters.CreditsForged)
+}
+
+// CREDITs that cannot be change nothing, whoever sends them.
+func TestVoidCredits(t *testing.T) {
+	p, a, b, g, _ := creditPair(t, 16, defaults())
+	p.messages(a, b, 2, 1024)
+	p.settle(20 * units.Microsecond)
+	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32,
+		returned uint64) *Counters {
+		frame := make([]byte, 256)
+		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
+		wire.XCH(frame[ext:]).Set(tag, wire.CreditLen)
+		wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]).Set(f, 0, lines, returned)
+		from.qp.tmpl.Seal(frame[:total])
+		l := p.la
+		if to.ep == p.b {
+			l = p.lb
+		}
+		var one [1]packet.Buf
+		l.Alloc(one[:])
+		one[0].SetLen(copy(one[0].Room(), frame[:total]))
+		one[0].Time = p.now
+		l.inbox = append(l.inbox, one[0])
+		p.settle(0)
+		return &to.ep.counters
+	}
+	assert.EqualValues(t, 1, forge(a, b, a.tag()+1, 100, 0, 16, 16).DropTag)
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
+		"of what was never sent")
+	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "no lines at all")
+	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, wire.MaxCreditLines+1, 16).DropNotice)
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState,
+		"we give none")
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "we need none")
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, wire.CreditAsks, 0, 0).DropNotice)
+	assert.Zero(t, g.returned)
+	forge(a, b, a.tag(), 100, 0, 16, 16)
+	assert.EqualValues(t, 16, g.returned)
+	assert.Equal(t, ReadyToSend, a.qp.State())
+
+	c, d := p.connected(defaults())
+	assert.EqualValues(t, 1, forge(c, d, 0, 99, 0, 16, 16).DropUnnegotiated)
+}
+
+// What the program may say of messages, and what not.
+func TestConsumed(t *testing.T) {
+	p, a, b, _, r := creditPair(t, 1000, defaults())
+	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "nothing came")
+	p.messages(a, b, 2, 100)
+	a.write(t, b, 500) // takes no credits
+	p.await(a, 3)
+	assert.EqualValues(t, 200, r.delivered)
+	require.ErrorIs(t, b.qp.Consumed(201), ErrInvalid, "more than came")
+	require.NoError(t, b.qp.Consumed(200))
+	require.NoError(t, b.qp.Consumed(0))
+	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "two came")
+	require.NoError(t, a.qp.Consumed(1), "of no concern without a granter")
+	a.qp.Answered(100)
+
+	reporter := r.reporter
+	require.NotNil(t, reporter)
+	b.qp.ToError()
+	require.Nil(t, r.reporter, "what was not consumed is the cache's again")
+	require.NoError(t, b.qp.Consumed(1), "and it may come later")
+	reporter.Ask() // of a connection that is gone
+}
+
+// A plain WRITE takes credits where both ends have it so; else none would ever come back.
+func TestWritesTakeCredits(t *testing.T) {
+	for _, have := range [][2]bool{{true, true}, {true, false}, {false, true}} {
+		p := newPair(t)
+		o := defaults()
+		a, b := o.make(t, p.a), o.make(t, p.b)
+		g, r := aCreditGate(), aReturner(16)
+		g.terms.Writes, r.terms.Writes = have[0], have[1]
+		require.NoError(t, a.qp.Admit(g))
+		require.NoError(t, b.qp.Admit(nil, r))
+		if have[1] {
+			require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid)
+		}
+		o.offers = true
+		p.join(a, b, o)
+		a.write(t, b, 500)
+		p.await(a, 1)
+		if both := have[0] && have[1]; both {
+			assert.EqualValues(t, 8, g.taken)
+			assert.EqualValues(t, 500, r.delivered)
+			require.NoError(t, b.qp.Consumed(500))
+			p.settle(100 * units.Microsecond)
+			assert.EqualValues(t, 8, g.returned)
+		} else {
+			assert.Zero(t, g.taken, "%v", have)
+			assert.Zero(t, r.delivered, "%v", have)
+		}
+	}
+}
+
+// Where posting a receive says that the program is done with the oldest message, nothing else does.
+func TestConsumeOnPost(t *testing.T) {
+	o := defaults()
+	o.depth = 4
+	p := newPair(t)
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid, "no granter")
+	g, r := aCreditGate(), aReturner(32)
+	require.NoError(t, a.qp.Admit(g))
+	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, b.qp.ConsumeOnPost())
+	o.offers = true
+	p.join(a, b, o)
+	sizes := []int{1, 64, 65, 1000, 2048, 3, 700, 2048, 12, 0, 64}
+	for i := range 4 {
+		b.recv(t, uint64(i), 0, 4096)
+	}
+	assert.Zero(t, r.done)
+	lines, posted := uint64(0), 4
+	for i, n := range sizes {
+		require.True(t, p.run(units.Second, func() bool {
+			for len(b.poll()) > posted-4 {
+				b.recv(t, uint64(posted), 0, 4096)
+				lines += linesOf(units.Bytes(sizes[posted-4]))
+				require.Equal(t, lines, r.done)
+				posted++
+			}
+			return a.qp.SendRoom() > 1
+		}))
+		// for which no receive is posted
+		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
+			RKey: b.mr.RKey})
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+			SGList: []SGE{a.mr.SGE(0, n)}})
+	}
+	for ; posted-4 < len(sizes); posted++ {
+		require.True(t, p.run(units.Second, func() bool { return len(b.poll()) > posted-4 }))
+		b.recv(t, uint64(posted), 0, 4096)
+	}
+	p.await(a, len(sizes))
+	p.settle(units.Millisecond)
+	assert.Equal(t, g.taken, r.done)
+	assert.Equal(t, g.taken, g.returned)
+	require.ErrorIs(t, b.qp.Consumed(1), ErrInvalid)
+	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrState)
+
+	srq, err := p.b.CreateSRQ(b.pd, 4, 1)
+	require.NoError(t, err)
+	o.srq, o.pd = srq, b.pd
+	c := o.make(t, p.b)
+	require.NoError(t, c.qp.Admit(nil, aReturner(1)))
+	require.ErrorIs(t, c.qp.ConsumeOnPost(), ErrInvalid)
+}
+
+// Request and response may return credits: then the program says so, and CREDITs do not.
+func TestAnswersReturnCredits(t *testing.T) {
+	o := defaults()
+	for _, both := range []bool{true, false} {
+		p := newPair(t)
+		a, b := o.make(t, p.a), o.make(t, p.b)
+		g, r := aCreditGate(), aReturner(16)
+		g.terms.Responses, r.terms.Responses = true, both
+		require.NoError(t, a.qp.Admit(g))
+		require.NoError(t, b.qp.Admit(nil, r))
+		o.offers = true
+		p.join(a, b, o)
+		require.Equal(t, both, g.agreed.Responses)
+		require.Equal(t, both, r.agreed.Responses)
+		p.messages(a, b, 2, 1024)
+		p.settle(units.Millisecond)
+		require.True(t, consumeOne(t, b))
+		a.qp.Answered(1024)
+		p.await(a, 2)
+		assert.EqualValues(t, 16, g.returned)
+		assert.EqualValues(t, 1024, g.answered)
+	}
+}
+
+// Of gates and granters each is there for a peer that has the other half, and for no other.
+func TestCreditsNeedThePeer(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		gate    cc.Gate
+		granter cc.Granter // of the peer
+		without wire.Features
+		gates   int
+		grants  bool
+		offer   wire.Features
+	}{
+		{"both agree", aCreditGate(), aReturner(16), 0, 1, true, wire.FeatureCredit},
+		{"the peer knows of no credits", aCreditGate(), aReturner(16), wire.FeatureCredit, 0, false,
+			wire.FeatureCredit},
+		{"the peer has none to give", aCreditGate(), nil, 0, 0, false, wire.FeatureCredit},
+		{"the peer has tokens to give", aCreditGate(), &plainGranter{}, 0, 0, false,
+			wire.FeatureCredit},
+		{"tokens and credits", cc.AllOf(&plainGate{}, aCreditGate()), aReturner(16), 0, 1, true,
+			wire.FeatureCredit | wire.FeatureToken},
+		{"of tokens and credits, tokens", cc.AllOf(&plainGate{}, aCreditGate()),
+			&plainGranter{window: 4096}, 0, 1, true, wire.FeatureCredit | wire.FeatureToken},
+		{"no lines", aCreditGate(), aReturner(0), 0, 0, false, wire.FeatureCredit},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPair(t)
+			o := defaults()
+			a, b := o.make(t, p.a), o.make(t, p.b)
+			require.NoError(t, a.qp.Admit(c.gate))
+			require.NoError(t, b.qp.Admit(nil, c.granter))
+			assert.Equal(t, c.offer, a.qp.Offer().Features&(wire.FeatureCredit|wire.FeatureToken))
+			o.offers, o.without = true, c.without
+			p.join(a, b, o)
+			if c.gates == 0 {
+				assert.False(t, a.qp.Admitted())
+			} else {
+				assert.Len(t, cc.Parts(a.qp.adm.gate), c.gates)
+			}
+			assert.Equal(t, c.grants, b.qp.Admitted())
+			p.messages(a, b, 1, 1000)
+			p.await(a, 1)
+		})
+	}
+	p := newPair(t)
+	a := defaults().make(t, p.a)
+	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
+	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
+	for _, line := range []units.Bytes{0, 8, 48, 8192} {
+		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
+			ErrInvalid)
+	}
+	require.ErrorIs(t,
+		a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
+		ErrInvalid)
+	assert.False(t, a.qp.Admitted())
+}
+
+// With tokens and credits a message waits for both, and each half hears its own.
+func TestTokensAndCredits(t *testing.T) {
+	p := newPair(t)
+	o := defaults()
+	a, b := o.make(t, p.a), o.make(t, p.b)
+	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(),
+		aReturner(32)
+	require.NoError(t, a.qp.Admit(cc.AllOf(tokens, credits)))
+	require.NoError(t, b.qp.Admit(nil, granter, returner))
+	o.offers = true
+	p.join(a, b, o)
+	p.messages(a, b, 10, 2048)
+	p.settle(units.Millisecond)
+	assert.EqualValues(t, 2048, returner.delivered)
+	assert.EqualValues(t, 2048, tokens.spent)
+	assert.Greater(t, granter.limit, tokens.spent, "tokens are there")
+	p.b.OnRound(func(units.Time) { consumeOne(t, b) })
+	p.await(a, 10)
+	assert.EqualValues(t, 20480, tokens.spent)
+	assert.EqualValues(t, 320, credits.taken)
+	assert.LessOrEqual(t, credits.most, uint64(32))
+	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
+	for _, n := range tokens.heard {
+		assert.Equal(t, cc.NoticeToken, n.Kind)
+	}
+	p.conserved()
+}
+
+// What go-back-N sends again has its credits.
+func TestCreditsAreTakenOnce(t *testing.T) {
+	for _, rate := range []units.BitRate{0, units.Gbps} {
+		o := defaults()
+		o.without = wire.FeatureSACK
+		if rate > 0 {
+			o.algorithm = &steered{decision: cc.Decision{Rate: rate, Window: DefaultWindow}}
+		}
+		p, a, b, g, _ := creditPair(t, 16, o)
+		n := 0
+		p.la.tamper = func([]byte) int {
+			if n++; n <= 2 {
+				return 0
+			}
+			return 1
+		}
+		p.messages(a, b, 1, 1024)
+		p.await(a, 1)
+		assert.EqualValues(t, 16, g.taken)
+		assert.NotZero(t, p.a.counters.Retransmitted)
+		assert.Zero(t, p.a.counters.Blocked)
+	}
+}

@@ -1,0 +1,359 @@
+package transport
+
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+const trimmedDSCP = 50
+
+// trimmed is what a switch leaves of a frame.
+func trimmed(frame []byte) []byte {
+	wire.IPv4(frame[14:]).SetTOS(trimmedDSCP << 2)
+	wire.IPv4(frame[14:]).UpdateChecksum()
+	return frame[:60]
+}
+
+// absent shows what the responder of a queue pair misses.
+func (qp *QueuePair) absent() string {
+	var ranges []string
+	missing, _ := qp.adm.missingRanges()
+	for _, r := range missing {
+		ranges = append(ranges, fmt.Sprintf("%d+%d", uint32(r.First), r.Count))
+	}
+	return strings.Join(ranges, " ")
+}
+
+// granted is a connection whose responder has a granter.
+func granted(t *testing.T, o sideOptions) (p *pair, b *side, r *plainGranter) {
+	p, _, b, _, r = admittedPair(t, o)
+	p.b.trimmedDSCP = trimmedDSCP
+	for i := range 20 {
+		b.recv(t, uint64(i), 0, 1024)
+	}
+	return p, b, r
+}
+
+// What is missing follows from what came: whole, or cut to its headers. A number is the PSN of a
+// packet that comes, with a minus one that comes trimmed.
+func TestMissing(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		comes   []int
+		absent  string
+		told    int // packets, each loss once
+		dropped int
+	}{
+		{"nothing came", nil, "", 0, 0},
+		{"in order", []int{100, 101, 102}, "", 0, 0},
+		{"a gap", []int{100, 103}, "101+2", 2, 0},
+		{"two gaps, told as they appear", []int{101, 103, 104, 107}, "100+1 102+1 105+2", 4, 0},
+		{"a gap closes", []int{101, 100}, "", 1, 0},
+		{"half of a gap closes", []int{100, 104, 102}, "101+1 103+1", 3, 0},
+		{"twice", []int{102, 102}, "100+2", 2, 0},
+		{"a header alone: what is before it waits in its queue", []int{100, -105}, "105+1", 1, 0},
+		{"headers", []int{100, -103, -105, -104}, "103+3", 3, 0},
+		{"what waited comes", []int{-103, 100, 101, 102}, "103+1", 1, 0},
+		{"and goes on behind", []int{-103, 100, 101, 102, 104}, "103+1", 1, 0},
+		{"the packet itself", []int{-103, 100, 101, 102, 103}, "", 1, 0},
+		{"before its turn", []int{-103, 100, 103}, "101+2", 3, 0},
+		{"trimmed again", []int{100, -103, -103}, "103+1", 2, 0},
+		{"the expected one trimmed", []int{-100, 101}, "100+1", 1, 0},
+		{"overtaken, then its header: told once", []int{100, 102, -101}, "101+1", 1, 0},
+		{"overtaken, then its header, then trimmed again", []int{100, 102, -101, -101}, "101+1", 2,
+			0},
+		{"header of what is here", []int{102, -102}, "100+2", 2, 1},
+		{"header of what was executed", []int{100, -100}, "", 0, 1},
+		{"the last that a SACK tells of", []int{-611}, "611+1", 1, 0},
+		{"beyond", []int{-612}, "", 0, 1},
+		{"a long row is told in parts", []int{400}, "100+255 355+45", 300, 0},
+		{"headers of two windows", []int{-101, 100, 101, 102}, "", 1, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, b, r := granted(t, selective())
+			f := newForger(p, b)
+			cut := 0
+			for _, psn := range c.comes {
+				var spoil func([]byte) []byte
+				if psn < 0 {
+					psn, spoil = -psn, trimmed
+					cut++
+				}
+				f.send(wire.Fields{Op: wire.RCSendOnly, PSN: wire.PSN(psn)}, 1000, nil, spoil)
+				p.settle(units.Microsecond)
+			}
+			assert.Equal(t, c.absent, b.qp.absent())
+			k := p.b.counters
+			assert.EqualValues(t, c.told, k.Missing)
+			assert.Equal(t, c.told, r.missing)
+			assert.Equal(t, c.absent != "", b.qp.adm.hasMissing())
+			assert.EqualValues(t, c.dropped, k.DropTrimmed)
+			assert.EqualValues(t, cut-c.dropped, k.Trimmed)
+			p.conserved()
+		})
+	}
+}
+
+// Packets that were trimmed are listed alone, once for each header; after that with all that is
+// missing.
+func TestTrimmedAreListedOnce(t *testing.T) {
+	p, b, _ := granted(t, selective())
+	f := newForger(p, b)
+	send := func(psn wire.PSN, spoil func([]byte) []byte) {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
+		p.settle(units.Microsecond)
+	}
+	list := func() ([]wire.Range, bool) { return b.qp.adm.missingRanges() }
+	for _, step := range []struct {
+		psn    wire.PSN
+		spoil  func([]byte) []byte
+		first  []wire.Range // of the list that comes next, alone
+		behind string       // and of the one behind it
+	}{
+		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "104+1"},
+		{103, nil, nil, "100+3 104+1"},
+		{106, trimmed, []wire.Range{{First: 106, Count: 1}}, "100+3 104+1 106+1"},
+		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "100+3 104+1 106+1"},
+		{104, nil, nil, "100+3 106+1"},
+	} {
+		send(step.psn, step.spoil)
+		if step.first != nil {
+			ranges, alone := list()
+			require.True(t, alone)
+			assert.Equal(t, step.first, ranges)
+		}
+		_, alone := list()
+		assert.False(t, alone)
+		assert.Equal(t, step.behind, b.qp.absent())
+	}
+}
+
+// Of what was kept so long as there was room, and dropped after, the latter is missing, too.
+func TestMissingForWantOfBuffers(t *testing.T) {
+	p, b, r := granted(t, selective())
+	p.b.maxHeld = 2
+	f := newForger(p, b)
+	for psn := wire.PSN(101); psn < 106; psn++ {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, nil)
+	}
+	p.settle(units.Microsecond)
+	assert.Equal(t, "103+3", b.qp.absent(),
+		"once alone: who knows that they came can say so for sure")
+	assert.Equal(t, "100+1 103+3", b.qp.absent())
+	assert.Equal(t, 4, r.missing)
+	p.conserved()
+}
+
+// wishful has a TOKEN go for what is missing.
+type wishful struct{ *plainGranter }
+
+func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
+	g.plainGranter.Missing(n, bytes, now)
+	g.next = now
+}
+
+// Who is told that something is missing speaks at once, whatever told it: a packet for which there
+// is no buffer, a READ behind a gap.
+func TestMissingIsAskedForAtOnce(t *testing.T) {
+	for name, come := range map[string]func(*forger, *pair){
+		"no buffer": func(f *forger, p *pair) {
+			p.b.maxHeld = 0
+			f.send(wire.Fields{Op: wire.RCSendOnly, PSN: 102}, 1000, nil, nil)
+		},
+		"a READ": func(f *forger, _ *pair) {
+			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) {
+				wire.RETH(ext).Set(addressBase, 0, 100)
+			}, nil)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, b, r := granted(t, selective())
+			b.qp.adm.granter = wishful{plainGranter: r}
+			come(newForger(p, b), p)
+			p.settle(units.Microsecond)
+			assert.NotZero(t, r.missing)
+			assert.NotZero(t, p.b.counters.TokensSent)
+		})
+	}
+}
+
+// Where the network reorders, what others overtook has its time to come before it is missing;
+// trimmed packets have not.
+func TestMissingWithPatience(t *testing.T) {
+	const us = units.Microsecond
+	o := selective()
+	o.reordering = 8 * us
+	p, b, r := granted(t, o)
+	f := newForger(p, b)
+	send := func(psn wire.PSN, spoil func([]byte) []byte) {
+		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
+		p.settle(0)
+	}
+	says := func(told int, absent string) {
+		t.Helper()
+		assert.Equal(t, told, r.missing)
+		assert.Equal(t, absent, b.qp.absent())
+		assert.Equal(t, absent != "", b.qp.adm.hasMissing())
+	}
+	send(100, nil)
+	send(103, nil)
+	says(0, "")
+	p.settle(3 * us)
+	send(106, nil)
+	send(101, nil)
+	send(108, trimmed)
+	says(1, "108+1")
+	p.settle(7 * us) // 10 since 103 came, with the quarter that may be added
+	says(2, "102+1 108+1")
+	p.settle(3 * us)
+	says(4, "102+1 104+2 108+1")
+	for _, psn := range []wire.PSN{104, 102, 105, 107, 108} {
+		send(psn, nil)
+	}
+	says(4, "")
+	send(111, nil)
+	send(109, nil)
+	send(110, nil)
+	p.settle(20 * us)
+	says(4, "")
+	p.conserved()
+}
+
+// Headers that say nothing are dropped, each under its own name, and change nothing.
+func TestDroppedHeaders(t *testing.T) {
+	data := wire.Fields{Op: wire.RCWriteMiddle, PSN: 101}
+	for _, c := range []struct {
+		name   string
+		fields wire.Fields
+		plain  bool  // go-back-N
+		free   bool  // nobody grants
+		dscp   uint8 // that the endpoint was told
+		addr   func(*wire.Address)
+		spoil  func([]byte) []byte
+		count  func(*Counters) uint64
+	}{
+		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+			return c.DropTruncated
+		}},
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
+			return c.DropTruncated
+		}},
+		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
+			f[24]++
+			return f
+		}, func(c *Counters) uint64 { return c.DropIPHeader }},
+		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
+			return f[:50]
+		}, func(c *Counters) uint64 { return c.DropTruncated }},
+		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.DestQP += 5
+		}, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false,
+			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+				return c.DropWrongService
+			}},
+		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.Src = netip.MustParseAddr("10.0.0.9")
+		}, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) {
+			a.PKey = 0x8123
+		}, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false,
+			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+				return c.DropTrimmed
+			}},
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			return c.DropTrimmed
+		}},
+		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			return c.DropTrimmed
+		}},
+		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,
+			func(f []byte) []byte {
+				f[54] = 0x10
+				return f
+			}, func(c *Counters) uint64 { return c.DropTag }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := selective()
+			if c.plain {
+				o = defaults()
+			}
+			p, b, r := granted(t, o)
+			if c.free {
+				p = newPair(t)
+				_, b = p.connected(o)
+				p.settle(10 * units.Microsecond)
+			}
+			p.b.trimmedDSCP = c.dscp
+			f := newForger(p, b)
+			if c.addr != nil {
+				c.addr(&f.addr)
+			}
+			was := p.b.counters
+			f.send(c.fields, 1024, nil, func(frame []byte) []byte {
+				frame = trimmed(frame)
+				if c.spoil != nil {
+					frame = c.spoil(frame)
+				}
+				return frame
+			})
+			p.settle(units.Microsecond)
+			assert.EqualValues(t, 1, c.count(&p.b.counters)-c.count(&was), "%+v", p.b.counters)
+			assert.Zero(t, r.missing)
+			assert.Zero(t, p.b.counters.Trimmed+p.b.counters.Missing)
+			p.conserved()
+		})
+	}
+}
+
+// FuzzTrimmed: whatever comes, whole, trimmed or cut anywhere, what is missing is ahead, not here,
+// in order, and of what the granter was told no less.
+func FuzzTrimmed(f *testing.F) {
+	f.Add([]byte{0, 60, 3, 60, 3, 200, 4, 0, 1, 0}, uint8(trimmedDSCP))
+	f.Add([]byte{200, 54, 255, 0, 100, 59, 0, 0}, uint8(trimmedDSCP))
+	f.Add([]byte{5, 60, 5, 60, 9, 0}, uint8(0))
+	f.Fuzz(func(t *testing.T, comes []byte, dscp uint8) {
+		p, b, r := granted(t, selective())
+		p.b.trimmedDSCP = dscp & 63
+		fg := newForger(p, b)
+		for i := 0; i+1 < min(len(comes), 80); i += 2 {
+			left := int(comes[i+1])
+			fg.send(wire.Fields{Op: wire.RCSendOnly, PSN: 100 + 3*wire.PSN(comes[i])}, 100, nil,
+				func(frame []byte) []byte {
+					if left == 0 {
+						return frame
+					}
+					return trimmed(frame)[:min(left, 60)]
+				})
+			p.settle(units.Microsecond)
+			missing := 0
+			next := b.qp.rcv.ePSN
+			ranges, _ := b.qp.adm.missingRanges()
+			for _, m := range ranges {
+				require.False(t, m.First.Before(next))
+				require.NotZero(t, m.Count)
+				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {
+					require.True(t, within(b.qp.rcv.ePSN, psn))
+					require.True(t, psn == b.qp.rcv.ePSN || b.qp.rcv.reorder == nil ||
+						!b.qp.rcv.reorder.here.has(psn))
+					missing++
+				}
+				next = m.First.Add(uint32(m.Count))
+			}
+			require.GreaterOrEqual(t, r.missing, missing)
+			require.Equal(t, b.qp.adm.hasMissing(), missing > 0 ||
+				b.qp.adm.seen.After(b.qp.rcv.ePSN))
+		}
+		require.EqualValues(t, r.missing, p.b.counters.Missing)
+		p.conserved()
+	})
+}

@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// In-band telemetry, between ours who agreed to it (docs/wire.md): a requester whose congestion
+// control reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it
+// back. What asks for a READ, and what answers it, has none.
+
+// telemetry is what came with the newest packet that had any.
+type telemetry struct {
+	psn  wire.PSN
+	area [wire.MaxINTLen]byte // its INT
+	here bool                 // nobody was told yet
+}
+
+// xdataLen is how much longer telemetry of so many switches makes a packet.
+func xdataLen(hops int) units.Bytes {
+	if hops == 0 {
+		return 0
+	}
+	return units.Bytes(wire.XCHLen + wire.InnerLen + wire.INTLen(hops))
+}
+
+// openINT begins an XDATA with room for records and op in it. It returns how long that beginning
+// is.
+func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
+	qp := cong.conn()
+	hops := int(cong.hops)
+	tlvs := wire.INTLen(hops)
+	wire.XCH(frame).Set(qp.sendTag, tlvs)
+	wire.SetInner(frame[wire.XCHLen:], op)
+	wire.INT(frame[wire.XCHLen+wire.InnerLen:][:tlvs]).Init(hops)
+	return wire.XCHLen + wire.InnerLen + tlvs
+}
+
+// receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
+func (rcv *receiver) receiveXDATA(p *wire.Packet) {
+	qp := rcv.conn()
+	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata), p.Bolt()
+	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 ||
+		p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
+		reads&wire.FeatureBolt == 0 {
+		qp.ep.counters.DropUnnegotiated++
+		return
+	}
+	if t := p.INT(); t != nil && t.Filled() > 0 {
+		m := qp.cong.ackEcho()
+		if m.telemetry == nil {
+			m.telemetry = qp.ep.telemetries.borrow()
+		}
+		m.telemetry.psn, m.telemetry.here = p.PSN, true
+		copy(m.telemetry.area[:], t)
+	}
+	if flags != nil {
+		qp.cong.onBoltFlags(flags)
+	}
+	rcv.receiveRequest(p, info)
+	if rcv.reorder != nil {
+		rcv.executeReordered()
+	}
+}
+
+// echoINTLen is how many bytes of TLVs the next ACK needs to bring telemetry back.
+func (cong *congestion) echoINTLen() int {
+	if cong.cold().echo == nil || cong.cold().echo.telemetry == nil ||
+		!cong.cold().echo.telemetry.here {
+		return 0
+	}
+	return wire.INTEchoLen(wire.INT(cong.cold().echo.telemetry.area[:]).Filled())
+}
+
+func (cong *congestion) echoINT(e wire.INTEcho) {
+	t := cong.cold().echo.telemetry
+	e.Set(wire.INT(t.area[:]), t.psn)
+	t.here = false
+}
+
+// hopsOf converts the telemetry that an ACK brings back. The result is valid until the next ACK.
+func (e *Endpoint) hopsOf(echo wire.INTEcho) []cc.Hop {
+	for i := range echo.Records() {
+		r := echo.Record(i)
+		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent),
+			Queue: r.Queue}
+	}
+	return e.hops[:echo.Records()]
+}

@@ -1,0 +1,137 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Between ours, who agreed to it, the delay of a round trip is parted as Swift has it (SIGCOMM
+// 2020, section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at
+// t3, arrives at t4 and is handled at t5. t3−t2 stands in the ACK, t5−t4 is our own. t2 and t4 are
+// the port's where it notes them, else when it was polled; then the packet may have waited for up
+// to the gap between two polls before that, which a GAP in the ACK says of t2.
+
+// presence is when a frame arrived: at, or up to gap before that. For away, of the time from then
+// to when it was handled, the endpoint did not poll.
+type presence struct {
+	at   units.Time
+	gap  units.Duration
+	away units.Duration
+}
+
+// cameAt notes when the frame at hand arrived.
+func (e *Endpoint) cameAt(t units.Time) {
+	if t == 0 {
+		e.arrived = presence{e.now, e.rounds.gap, e.rounds.away}
+		return
+	}
+	if t.After(e.now) {
+		t = e.now
+	}
+	e.arrived = presence{at: t, away: min(e.rounds.away, e.now.Sub(t))}
+}
+
+// hosts is what is known of the part of a delay that passed in the hosts.
+type hosts struct {
+	endpoint              units.Duration // t3−t2 and t5−t4
+	local, remote         units.Duration // poll gaps
+	localAway, remoteAway units.Duration // of both
+}
+
+// here is our own part of the delay of a packet that left in a departure of ours, and whose answer
+// is at hand.
+func (e *Endpoint) here(departure uint32) hosts {
+	h := hosts{endpoint: e.now.Sub(e.arrived.at), local: e.arrived.gap, localAway: e.arrived.away}
+	if h.local > 0 { // the port has no time stamps: nobody noted when the packet left, either
+		took, away := e.rounds.departed(departure)
+		h.local += took
+		h.localAway += away
+	}
+	return h
+}
+
+// there adds the peer's part.
+func (h *hosts) there(residence, gap, away units.Duration) {
+	h.endpoint += residence
+	h.remote += gap
+	h.remoteAway += away
+}
+
+// fill tells them to congestion control.
+func (h *hosts) fill(ev *cc.Event) {
+	ev.Endpoint, ev.LocalGap, ev.RemoteGap = h.endpoint, h.local, h.remote
+	ev.LocalAway, ev.RemoteAway = h.localAway, h.remoteAway
+}
+
+// recordArrival notes that the request at hand asks how long it was here.
+func (cong *congestion) recordArrival(p *wire.Packet) {
+	qp := cong.conn()
+	m := cong.ackEcho()
+	m.timed, m.ttl, m.came, m.asked = p.PSN, p.TTL(), qp.ep.arrived, true
+}
+
+// timingLen is how many bytes of TLVs the next ACK needs to tell.
+func (cong *congestion) timingLen() int {
+	if cong.cold().echo == nil || !cong.cold().echo.asked {
+		return 0
+	}
+	if cong.cold().echo.came.uncertain() {
+		return wire.TimingLen + wire.GapLen
+	}
+	return wire.TimingLen
+}
+
+// worked is how long at most the frame waited for a host that polled and worked.
+func (p *presence) worked() units.Duration { return max(0, p.gap-p.away) }
+
+// uncertain reports whether there is anything to say of the frame beyond when it was handled.
+func (p *presence) uncertain() bool { return p.gap > 0 || p.away > 0 }
+
+func (cong *congestion) putTiming(area []byte) {
+	qp := cong.conn()
+	m := cong.cold().echo
+	wire.Timing(area[:wire.TimingLen]).Set(m.timed, m.ttl, qp.ep.now.Sub(m.came.at), m.came.at)
+	if m.came.uncertain() {
+		wire.Gap(area[wire.TimingLen:][:wire.GapLen]).Set(m.came.gap, m.came.away)
+	}
+	m.asked = false
+}
+
+// timed is a packet of ours of which the peer said how long it was there.
+type timed struct {
+	left   sendTime // at 0: none
+	hosts  hosts
+	oneWay units.Duration
+	hops   int
+}
+
+// timedBy returns what an ACK says of a packet that is outstanding, or just acknowledged. It is
+// void when the peer had it longer than all of the round trip took.
+func (cong *congestion) timedBy(t wire.Timing, g wire.Gap) (by timed) {
+	qp := cong.conn()
+	e := qp.ep
+	left := cong.sendTime(t.PSN())
+	h := e.here(left.departure)
+	if g != nil {
+		h.there(t.Residence(), g.Gap(), g.Away())
+	} else {
+		h.there(t.Residence(), 0, 0)
+	}
+	switch {
+	case t.PSN().Before(qp.loss.oldest()) || !t.PSN().Before(qp.loss.highest()) || left.at == 0:
+	case h.endpoint > e.now.Sub(left.at):
+		e.counters.BadTiming++
+	default:
+		by = timed{left, h, oneWay(left.at, t.Arrived()),
+			max(0, int(qp.tmpl.TTL())-int(t.TTL()))}
+	}
+	return by
+}
+
+// oneWay returns how long the way there took, with clocks whose difference nobody knows: as
+// cc.Event has it.
+func oneWay(left units.Time, arrived units.Duration) units.Duration {
+	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) *
+		units.Nanosecond
+}

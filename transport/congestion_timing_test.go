@@ -1,0 +1,109 @@
+package transport
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// timedPair is a connection whose ends part host delay from fabric delay, or do not.
+func timedPair(t *testing.T, features wire.Features) (p *pair, a, b *side, h *hearer) {
+	p = newPair(t)
+	h = &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+	o := defaults()
+	o.algorithm, o.features = h, features
+	a, b = p.connected(o)
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 64)}})
+	require.Len(t, p.await(a, 1), 1) // the neighbours know each other
+	p.la.record, p.lb.record, h.heard = true, true, nil
+	return p, a, b, h
+}
+
+func TestEndpointDelayIsToldApart(t *testing.T) {
+	p, a, b, h := timedPair(t, wire.FeatureTiming)
+	const late = 7 * units.Microsecond // that either end is polled, as by a busy host
+	for range 20 {
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 3000)}})
+		p.a.Poll(p.now)
+		p.now = p.now.Add(units.Microsecond + late) // the server sleeps meanwhile
+		p.b.Poll(p.now)
+		p.now = p.now.Add(units.Microsecond + late) // and so does the client
+		p.a.Poll(p.now)
+		require.Len(t, p.await(a, 1), 1)
+	}
+	require.Len(t, h.heard, 20)
+	for _, ev := range h.heard {
+		require.Equal(t, cc.RTT, ev.Kind)
+		require.Equal(t, 2*units.Microsecond+2*late, ev.Delay)
+		require.Equal(t, 2*late, ev.Endpoint)
+		require.InDelta(t, 1000, ev.OneWay.Microseconds()*1000, 1, "both have one clock here")
+		require.Zero(t, ev.Hops)
+	}
+	require.Zero(t, p.a.counters.BadTiming)
+}
+
+// Toward a peer that has not agreed, and for an algorithm that does not ask, nothing is said.
+func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
+	for _, features := range []wire.Features{0, wire.FeatureECNEcho, wire.FeatureTiming} {
+		p, a, b, h := timedPair(t, features)
+		if features == wire.FeatureTiming {
+			a.qp.cong.events = cc.Events(cc.ACK)
+		}
+		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			SGList: []SGE{a.mr.SGE(0, 3000)}})
+		require.Len(t, p.await(a, 1), 1)
+		for _, frame := range append(p.la.sent, p.lb.sent...) {
+			var pkt wire.Packet
+			if pkt.Parse(frame) == nil {
+				require.Zero(t, pkt.BTH().Reserved7())
+				require.NotEqual(t, wire.XACK, pkt.Op)
+			}
+		}
+		for _, ev := range h.heard {
+			require.Zero(t, ev.Endpoint)
+		}
+	}
+}
+
+// The hops are what the hop limit lost on the way.
+func TestHopsAreCounted(t *testing.T) {
+	p, a, b, h := timedPair(t, wire.FeatureTiming)
+	p.la.tamper = func(frame []byte) int {
+		var pkt wire.Packet
+		if pkt.Parse(frame) == nil {
+			ip := wire.IPv4(frame[wire.EthernetLen:])
+			ip.SetTTL(ip.TTL() - 3)
+			ip.UpdateChecksum()
+		}
+		return 1
+	}
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 64)}})
+	require.Len(t, p.await(a, 1), 1)
+	require.Equal(t, 3, h.heard[0].Hops)
+}
+
+// A peer that says it had the packet longer than the whole round trip took is not believed.
+func TestImpossibleTiming(t *testing.T) {
+	p, a, b, h := timedPair(t, wire.FeatureTiming)
+	p.lb.tamper = func(frame []byte) int {
+		var pkt wire.Packet
+		if pkt.Parse(frame) == nil && pkt.Op == wire.XACK {
+			pkt.Timing().Set(pkt.Timing().PSN(), 64, units.Second, 0)
+			pkt.SetICRC()
+		}
+		return 1
+	}
+	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		SGList: []SGE{a.mr.SGE(0, 64)}})
+	require.Len(t, p.await(a, 1), 1)
+	require.EqualValues(t, 1, p.a.counters.BadTiming)
+	require.Equal(t, cc.RTT, h.heard[0].Kind)
+	require.Zero(t, h.heard[0].Endpoint)
+}

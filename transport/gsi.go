@@ -1,0 +1,172 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/internal/neigh"
+	"github.com/goroce/goroce/internal/rdmacm"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// gsi is queue pair 1, the general services interface (InfiniBand spec 13.5.1), as far as it is
+// the communication manager's: datagrams that come go to the machine, and what the machine says
+// leaves before the queue pairs' packets.
+type gsi struct {
+	machine *rdmacm.Machine
+	psn     wire.PSN
+	waiting []pendingMAD // the oldest first
+}
+
+// pendingMAD is a datagram whose next hop's MAC address is not known yet.
+type pendingMAD struct {
+	rdmacm.Datagram
+	hop   *neigh.Entry
+	until units.Time // when it counts as one that cannot leave
+}
+
+// Manage makes the endpoint the owner of queue pair 1: from now on Poll hands m what peers'
+// communication managers say, wakes it and sends what it says. Events are the program's to take,
+// as in OnRound, with Machine.Event. Of endpoints that share an address only one can be found by a
+// peer, but the connections that m makes may be those of queue pairs of the others, too.
+func (e *Endpoint) Manage(m *rdmacm.Machine) error {
+	if m == nil || e.gsi != nil {
+		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w",
+			ErrInvalid)
+	}
+	e.gsi = &gsi{machine: m}
+	return nil
+}
+
+// receiveManagement takes a packet to queue pair 1.
+func (e *Endpoint) receiveManagement(p *wire.Packet) {
+	c := &e.counters
+	if p.Op != wire.UDSendOnly {
+		c.DropWrongService++
+		return
+	}
+	switch h := p.DETH(); {
+	case !samePartition(p.PKey, wire.DefaultPKey):
+		c.DropPKey++
+	case h.QKey() != rdmacm.QKey:
+		c.DropQKey++
+	case !e.neighbors.Owns(p.DstIP()):
+		c.DropDestination++
+	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen ||
+		p.Ethernet().Src()[0]&groupBit != 0:
+		c.DropManagement++
+	default:
+		c.ManagementReceived++
+		e.gsi.machine.ReceiveVia(p.Ethernet().Src(), p.DstIP(), p.SrcIP(), p.Payload(), e.now)
+	}
+}
+
+// groupBit is set in the first byte of the Ethernet address of a group, which sends nothing (IEEE
+// 802-2014 8.2.2).
+const groupBit = 1
+
+// firstRequest is called once in the life of a connection: its peer takes it for established.
+func (qp *QueuePair) firstRequest() {
+	e := qp.ep
+	qp.commEstablished = true
+	if qp.state == ReadyToReceive {
+		e.async(AsyncEvent{Kind: AsyncCommEst, QP: qp})
+	}
+	if e.gsi != nil {
+		e.gsi.machine.NotifyEstablished(qp.Num, e.now)
+	}
+}
+
+// emitManagement sends what the communication manager wants to say.
+func (e *Endpoint) emitManagement(now units.Time) {
+	g := e.gsi
+	still := g.waiting[:0]
+	for _, p := range g.waiting {
+		mac, known := p.hop.MAC()
+		switch {
+		case known && e.sendManagement(&p.Datagram, mac):
+			e.neighbors.Release(p.hop)
+		case !known && !now.Before(p.until):
+			e.counters.ManagementUnsent++
+			e.neighbors.Release(p.hop)
+		default:
+			still = append(still, p)
+		}
+	}
+	clear(g.waiting[len(still):])
+	g.waiting = still
+	for g.machine.Pending() && e.frame(packet.ClassControl) != nil {
+		d, _ := g.machine.Emit()
+		if mac, ok := e.wayBack(&d); ok {
+			e.sendManagement(&d, mac)
+		} else if !e.findWay(&d, now) {
+			e.counters.ManagementUnsent++
+		}
+	}
+}
+
+// wayBack returns the MAC address for a datagram that needs no question: the next hop is known, or
+// the datagram answers one that came from there. Anybody can invent the source of a datagram, so an
+// answer must not make it a neighbour.
+func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
+	if mac, ok = e.neighbors.Known(d.Peer); !ok {
+		mac, ok = d.Via, d.Via != [6]byte{}
+	}
+	return mac, ok
+}
+
+// findWay has a datagram wait for the MAC address of its next hop. It returns false where there is
+// no route, or too many wait.
+func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
+	g := e.gsi
+	if len(g.waiting) == maxParcels {
+		return false
+	}
+	hop, err := e.neighbors.Hold(d.Peer, now)
+	if err != nil {
+		return false
+	}
+	g.waiting = append(g.waiting, pendingMAD{*d, hop, now.Add(unresolvedPatience)})
+	return true
+}
+
+// sendManagement builds the packet of a datagram to a MAC address. It returns false when the port
+// has no room.
+func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
+	b := e.frame(packet.ClassControl)
+	if b == nil {
+		return false
+	}
+	path := AddressVector{IP: d.Peer, Source: d.Local,
+		SourcePort: sourcePort(rdmacm.QPN, rdmacm.QPN)}
+	address, err := e.address(path, rdmacm.QPN, wire.DefaultPKey)
+	address.DstMAC = mac
+	var t wire.Template
+	if err != nil || t.Set(address) != nil {
+		e.counters.ManagementUnsent++ // the program's address is none of ours
+		return true
+	}
+	room := b.Room()
+	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly, PSN: e.gsi.psn}, rdmacm.MADLen)
+	frame := room[:total]
+	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	copy(frame[ext+wire.DETHLen:], d.MAD[:])
+	t.Seal(frame)
+	b.SetLen(total)
+	e.push(packet.ClassControl)
+	e.gsi.psn = e.gsi.psn.Add(1)
+	e.counters.ManagementSent++
+	return true
+}
+
+// pollManagement does what time brings, and returns when that is next.
+func (e *Endpoint) pollManagement(now units.Time) units.Time {
+	next := e.gsi.machine.Poll(now)
+	if w := e.gsi.waiting; len(w) > 0 {
+		next = units.Earlier(units.Earlier(next, w[0].until), e.neighbors.Poll(now))
+	}
+	return next
+}
+
+func (g *gsi) isBusy() bool { return len(g.waiting) > 0 || g.machine.Pending() }

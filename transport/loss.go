@@ -1,0 +1,193 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// lossRecovery is the part of a queue pair that owns what is outstanding: which packets are not
+// acknowledged yet, which of them are lost, and when to send again.
+type lossRecovery struct {
+	una      wire.PSN // oldest not yet acknowledged
+	sndMax   wire.PSN // one past the highest ever sent
+	inFlight units.Bytes
+	recovery *recovery      // since a loss, toward a peer that acknowledges selectively
+	rtoAt    units.Time     // when the oldest packet counts as lost
+	timeout  units.Duration // RTO_high
+
+	hasFew  bool // RTO_low is shorter than RTO_high
+	few     bool // the timer runs for few packets
+	rnrWait bool // waiting out an RNR NAK
+	// only the oldest packet leaves: its answer will say whether the peer is ready
+	probing bool
+	gapSeen bool // already went back for the missing response
+	nakSeen bool // already went back for una at the responder's word
+	unasked bool // the newest packet asked for no ACK
+
+	retriesLeft uint8
+}
+
+// lossCold is the state of the loss recovery that only losses and acknowledgements touch.
+type lossCold struct {
+	retries, rnrRetries, rnrLeft uint8
+
+	reordering uint32 // ns that a packet may come later than one behind it
+	rnrAt      units.Time
+	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
+
+	retransmitted, timeouts, sequenceNaks, rnrNaks uint64
+}
+
+// clear forgets what is outstanding.
+func (loss *lossRecovery) clear() {
+	loss.endRecovery()
+	*loss = lossRecovery{}
+	c := loss.cold()
+	*c = lossCold{retransmitted: c.retransmitted, timeouts: c.timeouts,
+		sequenceNaks: c.sequenceNaks, rnrNaks: c.rnrNaks}
+}
+
+// oldest returns the PSN of the oldest packet that is not acknowledged.
+func (loss *lossRecovery) oldest() wire.PSN { return loss.una }
+
+// highest returns one past the highest PSN ever sent.
+func (loss *lossRecovery) highest() wire.PSN { return loss.sndMax }
+
+// flight returns how many bytes are in flight.
+func (loss *lossRecovery) flight() units.Bytes { return loss.inFlight }
+
+// isWaitingRNR reports whether an RNR NAK is waited out.
+func (loss *lossRecovery) isWaitingRNR() bool { return loss.rnrWait }
+
+// isProbing reports whether only the oldest packet leaves: its answer tells whether the peer is
+// ready.
+func (loss *lossRecovery) isProbing() bool { return loss.probing }
+
+// isRecovering reports whether a selective recovery is going on.
+func (loss *lossRecovery) isRecovering() bool { return loss.recovery != nil }
+
+// hasLost reports whether the recovery that is going on has packets to send again.
+func (loss *lossRecovery) hasLost() bool { return !loss.recovery.lost.isEmpty() }
+
+// isLost reports whether the recovery that is going on has psn to send again.
+func (loss *lossRecovery) isLost(psn wire.PSN) bool { return loss.recovery.lost.has(psn) }
+
+// oldestLost returns the oldest packet to be sent again, of which there is one.
+func (loss *lossRecovery) oldestLost() wire.PSN {
+	psn, _ := loss.recovery.lost.next(loss.una)
+	return psn
+}
+
+// maySendLost reports whether the recovery that is going on lets a lost packet leave.
+func (loss *lossRecovery) maySendLost() bool {
+	return !loss.recovery.probing || loss.isLost(loss.una)
+}
+
+// behind returns how many bytes behind the oldest packet are answered.
+func (loss *lossRecovery) behind() units.Bytes {
+	if loss.recovery == nil {
+		return 0
+	}
+	return loss.recovery.behind
+}
+
+// behindReads returns how many of these READs and atomics asked for.
+func (loss *lossRecovery) behindReads() units.Bytes {
+	if loss.recovery == nil {
+		return 0
+	}
+	return loss.recovery.read
+}
+
+// newestSent returns when the newest packet left of those that the ACK at hand answers.
+func (loss *lossRecovery) newestSent() sendTime {
+	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
+	if rec := loss.recovery; rec != nil {
+		newest, rec.left = rec.left, sendTime{}
+	}
+	return newest
+}
+
+// begin sets what RTR→RTS sets.
+func (loss *lossRecovery) begin(a *RTSAttr) {
+	loss.una, loss.sndMax = a.SendPSN, a.SendPSN
+	loss.timeout = wire.AckTimeout(a.Timeout)
+	if a.RTOHigh != 0 {
+		loss.timeout = a.RTOHigh
+	}
+	loss.cold().timeoutFew = loss.timeout
+	if a.RTOLow != 0 {
+		loss.cold().timeoutFew = a.RTOLow
+	}
+	loss.hasFew = loss.cold().timeoutFew < loss.timeout
+	loss.cold().reordering = uint32(a.Reordering / units.Nanosecond)
+	loss.cold().retries, loss.retriesLeft = a.RetryCount, a.RetryCount
+	loss.cold().rnrRetries, loss.cold().rnrLeft = a.RNRRetry, a.RNRRetry
+}
+
+// acceptAll takes everything before next as done with: nobody acknowledges it.
+func (loss *lossRecovery) acceptAll(next wire.PSN) { loss.una, loss.inFlight = next, 0 }
+
+// setHighest notes that everything before next has left, once.
+func (loss *lossRecovery) setHighest(next wire.PSN) { loss.sndMax = next }
+
+// setFlight corrects what is in flight.
+func (loss *lossRecovery) setFlight(size units.Bytes) { loss.inFlight = size }
+
+// expectAnswer starts the timer of a reliable connection, unless it runs.
+func (loss *lossRecovery) expectAnswer(now units.Time) {
+	if loss.rtoAt == 0 && loss.conn().Type == RC {
+		loss.startTimer(now)
+	}
+}
+
+// expectTimer starts the timer, unless it runs.
+func (loss *lossRecovery) expectTimer(now units.Time) {
+	if loss.rtoAt == 0 {
+		loss.startTimer(now)
+	}
+}
+
+// stopIdleTimer stops the timer when nothing is outstanding.
+func (loss *lossRecovery) stopIdleTimer() {
+	if loss.una == loss.sndMax {
+		loss.rtoAt = 0
+		loss.conn().setTimer()
+	}
+}
+
+// earliest returns when the timer is due; 0 is never.
+func (loss *lossRecovery) earliest() units.Time {
+	at := loss.rtoAt
+	if loss.rnrWait && (at == 0 || loss.cold().rnrAt.Before(at)) {
+		at = loss.cold().rnrAt
+	}
+	if loss.recovery != nil {
+		at = loss.recovery.window.earliest(at)
+	}
+	return at
+}
+
+// patienceInAll returns how long it takes to send a packet again as often as may be.
+func (loss *lossRecovery) patienceInAll() units.Duration {
+	return loss.timeout * units.Duration(loss.cold().retries+1)
+}
+
+// mayGiveUp reports whether the peer may count as gone after n tries.
+func (loss *lossRecovery) mayGiveUp(n uint32) bool {
+	return loss.timeout != units.Forever && n > uint32(loss.cold().retries)
+}
+
+// shortTimeout returns the timeout of few packets.
+func (loss *lossRecovery) shortTimeout() units.Duration { return loss.cold().timeoutFew }
+
+// countTimeout counts a timeout.
+func (loss *lossRecovery) countTimeout() {
+	loss.cold().timeouts++
+	loss.conn().ep.counters.Timeouts++
+}
+
+func (loss *lossRecovery) addStats(s *QPStats) {
+	s.Retransmitted, s.Timeouts = loss.cold().retransmitted, loss.cold().timeouts
+	s.SequenceNaks, s.RNRNaks = loss.cold().sequenceNaks, loss.cold().rnrNaks
+}

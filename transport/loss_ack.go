@@ -1,0 +1,319 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// ackInfo is what an ACK says, as its parsers found it, on its way through the queue pair. Other
+// packets that acknowledge, and timers, say nothing but when.
+type ackInfo struct {
+	now      units.Time
+	end      wire.PSN // everything before it is acknowledged
+	syndrome wire.Syndrome
+	sack     wire.SACK // what came behind end; nil: nothing is said of that
+	timed    timed     // a packet of which the peer says how long it was there
+	hops     []cc.Hop  // telemetry; valid until the next ACK
+}
+
+// receiveAck handles an ACK or NAK of our requests (InfiniBand spec 9.7.5.1, 9.7.5.2).
+func (loss *lossRecovery) receiveAck(p *wire.Packet) {
+	qp := loss.conn()
+	e := qp.ep
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		e.counters.DropState++
+		return
+	}
+	probe := qp.cong.hasProber() && qp.cong.isProbeAnswer()
+	if !p.PSN.Before(loss.sndMax) {
+		if !probe {
+			e.counters.DropGhostAck++
+		}
+		return
+	}
+	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome()}
+	// A NAK speaks of the packet it names, an ACK of the one before the next.
+	if in.syndrome.IsAck() {
+		in.end = in.end.Add(1)
+	}
+	if p.Op == wire.XACK && !qp.cong.parseXACK(p, &in) {
+		return // that ended the queue pair
+	}
+	switch {
+	case in.end.Before(loss.una) || in.end == loss.una && in.syndrome.IsAck() && in.sack == nil:
+		if !probe {
+			e.counters.DropStaleAck++
+		}
+	case in.sack != nil:
+		loss.receiveSACK(&in)
+	default:
+		loss.receiveCumulative(&in)
+	}
+}
+
+// parseXACK finds what an ACK of the extension says beyond a plain one. It returns false when that
+// ended the queue pair.
+func (cong *congestion) parseXACK(p *wire.Packet, in *ackInfo) bool {
+	qp := cong.conn()
+	if in.syndrome.IsAck() && qp.isSelective() {
+		in.sack = p.SACK()
+	}
+	if t := p.ECNEcho(); t != nil && cong.ecnEcho {
+		cong.onMarksEchoed(t.Marked())
+	}
+	if t := p.INTEcho(); t != nil && cong.hops > 0 {
+		in.hops = qp.ep.hopsOf(t)
+	}
+	if t := p.BoltEcho(); t != nil && cong.bolt {
+		cong.onBoltEchoed(t.Counts())
+	}
+	if t := p.Timing(); t != nil && cong.timing {
+		in.timed = cong.timedBy(t, p.Gap())
+	}
+	t := p.Credit()
+	return t == nil || !qp.adm.hasCredits() || qp.adm.onCredit(t, p)
+}
+
+// receiveCumulative handles an ACK or NAK of everything before a PSN.
+func (loss *lossRecovery) receiveCumulative(in *ackInfo) {
+	qp := loss.conn()
+	s := in.syndrome
+	before := loss.una
+	if s.IsAck() && loss.recovery != nil {
+		loss.onBufferDropped(in.end)
+	}
+	if !loss.acknowledge(in.end, in) {
+		return // a READ before it was not answered: that is being repaired first
+	}
+	c := &qp.ep.counters
+	switch {
+	case s.IsAck():
+	case (s.IsRNR() || s.IsNak() && s.Code() == wire.NakPSNSequence) && loss.rnrWait:
+		// what follows an RNR NAK must not shorten its wait
+	case s.IsRNR():
+		c.RNRNaks++
+		loss.cold().rnrNaks++
+		loss.waitRNR(s.Code(), in.now)
+	case s.IsNak() && s.Code() == wire.NakPSNSequence:
+		loss.receiveSequenceNak(before, in)
+	case s.IsNak() && s.Code() <= wire.NakRemoteOperational:
+		c.RemoteErrors++
+		qp.failHead(nakStatus[s.Code()])
+	default:
+		c.DropBadSyndrome++
+	}
+}
+
+// receiveSequenceNak handles a NAK of a packet that the responder misses; before it, the oldest
+// one outstanding was before.
+func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
+	qp := loss.conn()
+	c := &qp.ep.counters
+	c.SequenceNaks++
+	loss.cold().sequenceNaks++
+	if loss.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
+		if loss.nakSeen {
+			return // a copy: the responder says it once (9.7.5.2.4)
+		}
+		if loss.isRetry() {
+			if loss.retriesLeft == 0 {
+				c.RetriesExceeded++
+				qp.failHead(StatusRetryExcErr)
+				return
+			}
+			loss.retriesLeft--
+		}
+	}
+	loss.nakSeen = true
+	loss.onLostFrom(in.end, in)
+}
+
+// isRetry reports whether a NAK of the oldest packet costs a try. Toward a selective responder,
+// which may have had the packet and dropped it for others, only that of one that was sent again
+// does, as where a SACK tells of it.
+func (loss *lossRecovery) isRetry() bool {
+	qp := loss.conn()
+	rec := loss.recovery
+	return !qp.isSelective() || rec != nil && rec.resent.has(loss.una)
+}
+
+var nakStatus = [...]Status{
+	wire.NakInvalidRequest:    StatusRemInvReqErr,
+	wire.NakRemoteAccess:      StatusRemAccessErr,
+	wire.NakRemoteOperational: StatusRemOpErr,
+}
+
+// onLostFrom sends again from the packet that the responder misses: it has dropped all behind it.
+func (loss *lossRecovery) onLostFrom(psn wire.PSN, in *ackInfo) {
+	qp := loss.conn()
+	if qp.isSelective() {
+		loss.beginRecovery()
+		loss.markLostFrom(psn)
+		loss.markAllLost()
+		loss.update(in)
+		return
+	}
+	qp.cong.report(cc.Event{Kind: cc.OOO, PSN: uint32(psn)}, in.now)
+	loss.restart()
+}
+
+// acknowledge takes everything before end as received. It returns false when a READ or atomic
+// stands in the way: the peer went on without our seeing its response, so the response was lost
+// and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
+func (loss *lossRecovery) acknowledge(end wire.PSN, in *ackInfo) bool {
+	qp := loss.conn()
+	if loss.recovery != nil {
+		loss.onExecuted(end, in)
+		loss.update(in)
+		return loss.una == end && qp.state != Errored
+	}
+	var bytes units.Bytes
+	before, whole := loss.una, true
+	for end.After(loss.una) && !qp.snd.isIdle() {
+		w := qp.snd.oldest()
+		if w.op.hasResponse() {
+			whole = false
+			break
+		}
+		last := w.first.Add(w.packets)
+		from := uint32(loss.una.Sub(w.first))
+		if end.Before(last) { // part of a message
+			bytes += qp.snd.span(w, from, uint32(end.Sub(w.first)))
+			loss.una = end
+			break
+		}
+		bytes += qp.snd.span(w, from, w.packets)
+		loss.una = last
+		qp.snd.finishOldest(StatusSuccess)
+	}
+	if loss.una != before {
+		loss.onProgress(uint32(loss.una.Sub(before)), bytes, in)
+	}
+	if !whole {
+		loss.onResponseLost(end, in)
+	}
+	return whole && qp.state != Errored
+}
+
+// span returns the payload bytes of packets from..to of a message.
+func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
+	qp := snd.conn()
+	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
+		w.length))
+}
+
+// onProgress does what follows when the oldest packets have been answered. Of packets and bytes
+// nothing was reported before.
+func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackInfo) {
+	qp := loss.conn()
+	now := in.now
+	loss.retriesLeft, loss.cold().rnrLeft, loss.gapSeen, loss.nakSeen = loss.cold().retries,
+		loss.cold().rnrRetries,
+		false, false
+	loss.probing = false
+	qp.snd.onReadsAnswered(loss.una)
+	qp.adm.onAcknowledged(loss.una, now)
+	if qp.snd.nextPSN().Before(loss.una) { // it had more than we thought when we went back
+		loss.goBack()
+	} else {
+		loss.inFlight = max(0, loss.inFlight-bytes)
+	}
+	if loss.rnrWait { // the packet it waits with has been answered after all
+		loss.rnrWait, loss.cold().rnrAt = false, 0
+		qp.setTimer()
+	}
+	if loss.una != loss.sndMax {
+		loss.startTimer(now)
+	} else {
+		loss.rtoAt = 0
+		qp.setTimer()
+		qp.ep.stake.answered(now)
+	}
+	if packets > 0 {
+		qp.cong.sample(packets, bytes, in)
+	}
+	if loss.una == loss.sndMax && loss.recovery == nil {
+		qp.cong.dropSendTimes()
+	}
+	if qp.snd.hasNext() {
+		qp.ep.scheduleRequests(qp)
+	}
+	qp.noticeDrained()
+	if qp.cong.hasProber() {
+		qp.cong.scheduleDueProbe()
+	}
+}
+
+// sample tells congestion control of the progress, with a delay when the timed packet is in it: one
+// event, of the kind that says most of those that are wanted.
+func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
+	qp := cong.conn()
+	timed, now := &in.timed, in.now
+	ev := cc.Event{Kind: cc.ACK, PSN: uint32(qp.loss.oldest()), Packets: int(packets), Bytes: bytes,
+		Marked: int(cong.takeNewMarks(packets)), INT: in.hops}
+	if cong.bolt {
+		cong.addBolt(&ev)
+	}
+	if ev.Marked > 0 && cong.events.Has(cc.ECN) {
+		ev.Kind = cc.ECN
+	}
+	left := qp.loss.newestSent()
+	if timed.left.at != 0 {
+		left = timed.left
+	}
+	if left.at != 0 && cong.events.Has(cc.RTT) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(left.at)
+		if timed.left.at != 0 {
+			timed.hosts.fill(&ev)
+			cong.peerAway.onSample(ev.RemoteAway)
+			qp.ep.rounds.onPeerAway(ev.RemoteAway, now)
+			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
+		} else { // the peer does not tell its part
+			h := qp.ep.here(left.departure)
+			h.endpoint = 0
+			h.fill(&ev)
+		}
+	}
+	if cong.events.Has(ev.Kind) {
+		cong.report(ev, now)
+	}
+}
+
+// onResponseLost asks again for what the oldest READ or atomic still misses, since the responder
+// has
+// executed everything before end; once, until something comes: everything behind the gap in the
+// same stream looks like a gap again.
+func (loss *lossRecovery) onResponseLost(end wire.PSN, in *ackInfo) {
+	qp := loss.conn()
+	if qp.isSelective() {
+		loss.beginRecovery()
+		loss.onExecuted(end, in)
+		loss.update(in)
+		return
+	}
+	if loss.gapSeen {
+		return
+	}
+	loss.gapSeen = true
+	qp.ep.counters.ResponseGaps++
+	loss.restart()
+}
+
+// receiveCNP handles a congestion notification packet (annex A17.9.3).
+func (cong *congestion) receiveCNP(p *wire.Packet) {
+	qp := cong.conn()
+	e := qp.ep
+	switch {
+	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
+		e.counters.DropState++
+	case !p.SrcIs(&qp.tmpl):
+		e.counters.DropPeer++
+	case !samePartition(p.PKey, qp.pkey):
+		e.counters.DropPKey++
+	default:
+		e.counters.CNPs++
+		cong.cold().cnps++
+		cong.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.loss.oldest())}, e.now)
+	}
+}

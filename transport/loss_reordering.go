@@ -1,0 +1,123 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// A network with priorities, or several paths, brings packets out of order that are not lost. Where
+// a queue pair is told how much (RTSAttr.Reordering), it waits that long after it first heard of a
+// gap before it takes it as lost, or as responder tells its granter, as TCP does since RACK (RFC
+// 8985, section 6.2: the reordering window).
+
+// reorderWindow is packets that others have overtaken and that may yet come, and until when.
+type reorderWindow struct {
+	overdue   psnSet
+	deadlines deadlines
+	resentBy  units.Time // when what was sent again and overtaken counts as lost; 0: nothing was
+}
+
+// deadlines is until when packets may come, in order of their PSNs, and so of time.
+type deadlines struct {
+	at [6]deadline
+	n  int
+}
+
+// deadline is until when the packets before a PSN may come.
+type deadline struct {
+	before wire.PSN
+	until  units.Time
+}
+
+// reorderingWindow is how long to wait.
+func (loss *lossRecovery) reorderingWindow() units.Duration {
+	return units.Duration(loss.cold().reordering) * units.Nanosecond
+}
+
+// add has the packets before psn wait from now on, unless they do already. It takes it to the next
+// quarter of the patience: there are five of them ahead at most.
+func (w *deadlines) add(psn wire.PSN, patience units.Duration, now units.Time) {
+	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
+		return
+	}
+	quarter := units.Time(max(patience/4, 1))
+	until := (now.Add(patience) + quarter - 1) / quarter * quarter
+	if w.n == 0 || w.at[w.n-1].until != until && w.n < len(w.at) {
+		w.n++
+	}
+	w.at[w.n-1] = deadline{psn, until}
+}
+
+// over returns the next PSN before which packets have waited long enough, and takes it out.
+func (w *deadlines) over(now units.Time) (before wire.PSN, some bool) {
+	if w.n == 0 || w.at[0].until.After(now) {
+		return 0, false
+	}
+	before = w.at[0].before
+	copy(w.at[:], w.at[1:w.n])
+	w.n--
+	return before, true
+}
+
+// next is when some packets have waited long enough; 0 is never.
+func (w *deadlines) next() units.Time {
+	if w.n == 0 {
+		return 0
+	}
+	return w.at[0].until
+}
+
+// markOverdueLost takes as lost what has waited long enough.
+func (loss *lossRecovery) markOverdueLost(now units.Time) {
+	qp := loss.conn()
+	l := &loss.recovery.window
+	if l.deadlines.n == 0 {
+		return
+	}
+	for before, some := l.deadlines.over(now); some; before, some = l.deadlines.over(now) {
+		for psn, more := l.overdue.next(loss.una); more && psn.Before(before); psn,
+			more = l.overdue.next(loss.una) {
+			l.overdue.remove(psn)
+			loss.markLost(psn)
+		}
+	}
+	if l.overdue.isEmpty() {
+		l.deadlines.n = 0
+	}
+	qp.setTimer()
+}
+
+// isResentOverdue reports whether what was sent again counts as lost once more, having been
+// overtaken.
+func (loss *lossRecovery) isResentOverdue(now units.Time) bool {
+	qp := loss.conn()
+	l := &loss.recovery.window
+	if loss.cold().reordering == 0 {
+		return true
+	}
+	if l.resentBy == 0 {
+		l.resentBy = now.Add(loss.reorderingWindow())
+	}
+	long := !l.resentBy.After(now)
+	if long {
+		l.resentBy = 0
+	}
+	qp.setTimer()
+	return long
+}
+
+// due reports whether anything has waited long enough.
+func (l *reorderWindow) due(now units.Time) bool {
+	next := l.earliest(0)
+	return next != 0 && !next.After(now)
+}
+
+// earliest returns at, or when something has waited long enough, if that is earlier; 0 is never.
+func (l *reorderWindow) earliest(at units.Time) units.Time {
+	for _, next := range [...]units.Time{l.deadlines.next(), l.resentBy} {
+		if next != 0 && (at == 0 || next.Before(at)) {
+			at = next
+		}
+	}
+	return at
+}

@@ -1,0 +1,182 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the
+// network reorders no sooner than those. What was sent again may have left after the list: it is
+// lost once more only when a round trip has passed since. Of packets that were trimmed there is no
+// doubt.
+
+// onLossReport takes in the list of a TOKEN.
+func (loss *lossRecovery) onLossReport(t wire.TokenField) {
+	qp := loss.conn()
+	if !qp.isSelective() {
+		return
+	}
+	trimmed := t.Flags()&wire.TokenTrimmed != 0
+	from := loss.una
+	for i := range t.Ranges() {
+		first, end := loss.outstandingPart(t.Range(i), from)
+		for from = first; from != end; from = from.Add(1) {
+			if from == loss.una && !loss.onOldestReportedLost(qp.ep.now) {
+				return
+			}
+			loss.onReportedLost(from, trimmed, qp.ep.now)
+		}
+	}
+	if loss.recovery != nil {
+		loss.update(&ackInfo{now: qp.ep.now})
+	}
+}
+
+// outstandingPart returns the part of a range, first to before end, that is outstanding and not
+// before from.
+// Ranges ascend, so that each packet costs a look once, however often it is listed.
+func (loss *lossRecovery) outstandingPart(l wire.Range, from wire.PSN) (first, end wire.PSN) {
+	una := loss.una
+	low := l.First.Sub(una)
+	high := min(low+int32(l.Count), loss.sndMax.Sub(una), psnWindow)
+	if low = max(low, from.Sub(una)); low >= high {
+		return from, from
+	}
+	return una.Add(uint32(low)), una.Add(uint32(high))
+}
+
+// reportedOldest is the oldest packet, and since when it is listed as missing.
+type reportedOldest struct {
+	psn   wire.PSN
+	since units.Time // 0: never
+}
+
+// onOldestReportedLost is that the oldest packet is listed. Who lists it is alive: to send it
+// again costs
+// no try, but one for each timeout that it stays the oldest, or a path that loses it always would
+// be tried for ever. False is that there was none left.
+func (loss *lossRecovery) onOldestReportedLost(now units.Time) bool {
+	qp := loss.conn()
+	since, first := qp.adm.reportedFor(loss.una, now)
+	switch {
+	case first:
+		loss.retriesLeft = loss.cold().retries
+	case loss.timeout == 0 || since < loss.timeout:
+	case loss.retriesLeft == 0:
+		qp.ep.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return false
+	default:
+		loss.retriesLeft--
+		qp.adm.restartReport(now)
+	}
+	return true
+}
+
+// reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
+// since restartReport; first when it has not yet.
+func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
+	if s := &a.reportedOldest; s.psn != psn || s.since == 0 {
+		*s = reportedOldest{psn, now}
+		return 0, true
+	}
+	return now.Sub(a.reportedOldest.since), false
+}
+
+// restartReport begins to count the time of reportedFor anew.
+func (a *admission) restartReport(now units.Time) { a.reportedOldest.since = now }
+
+// onReportedLost takes one outstanding packet as lost, if it is not known to have arrived, or
+// lost, or
+// sent again within a round trip where it was not trimmed since.
+func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.Time) {
+	qp := loss.conn()
+	rec := loss.beginRecovery()
+	if rec.answered.has(psn) || rec.lost.has(psn) {
+		return
+	}
+	switch {
+	case !rec.resent.has(psn) && loss.cold().reordering > 0 && !trimmed:
+		rec.window.overdue.add(psn)
+		rec.window.deadlines.add(psn.Add(1), loss.reorderingWindow(), now)
+		return
+	case !rec.resent.has(psn):
+	case !trimmed && rec.recentResends.isRecent(psn, max(qp.adm.roundTrip(),
+		loss.reorderingWindow()), now):
+		return
+	default:
+		rec.resent.remove(psn)
+	}
+	loss.markLost(psn)
+}
+
+// recentResends is the PSNs that were sent again within the last round trip, or two: those since a
+// moment,
+// and those in the round trip before it.
+type recentResends struct {
+	since, before psnSet
+	at            units.Time // the moment
+}
+
+// add notes that psn leaves again.
+func (a *recentResends) add(psn wire.PSN, rtt units.Duration, now units.Time) {
+	a.roll(rtt, now)
+	a.since.add(psn)
+	a.before.remove(psn)
+}
+
+func (a *recentResends) isRecent(psn wire.PSN, rtt units.Duration, now units.Time) bool {
+	a.roll(rtt, now)
+	return a.since.has(psn) || a.before.has(psn)
+}
+
+func (a *recentResends) roll(rtt units.Duration, now units.Time) {
+	passed := now.Sub(a.at)
+	if a.at != 0 && passed < rtt {
+		return
+	}
+	a.before = a.since
+	if a.at == 0 || passed >= 2*rtt {
+		a.before = psnSet{}
+	}
+	a.since, a.at = psnSet{}, now
+}
+
+// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one
+// that asked for it and was sent once.
+type roundTrip struct {
+	psn  wire.PSN
+	left units.Time // 0: none is under way
+	took units.Duration
+}
+
+// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low,
+// which is longer than any of its network's).
+const longTrip = 100 * units.Microsecond
+
+func (t *roundTrip) length() units.Duration {
+	if t.took == 0 {
+		return longTrip
+	}
+	return t.took
+}
+
+func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
+	if t.left == 0 {
+		t.psn, t.left = psn, now
+	}
+}
+
+// end notes that everything before una is acknowledged.
+func (t *roundTrip) end(una wire.PSN, now units.Time) {
+	if t.left != 0 && t.psn.Before(una) {
+		t.took, t.left = now.Sub(t.left), 0
+	}
+}
+
+// forget notes that psn was sent again.
+func (t *roundTrip) forget(psn wire.PSN) {
+	if psn == t.psn {
+		t.left = 0
+	}
+}

@@ -1,0 +1,221 @@
+package transport
+
+import (
+	"bytes"
+	"math/bits"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// list has the requester of a hear that n packets from first on are missing, and answers how many
+// more it then takes as lost.
+func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
+
+func (p *pair) listAs(a *side, flags wire.TokenFlags, first wire.PSN, n uint8) (lost int) {
+	if rec := a.qp.loss.recovery; rec != nil {
+		lost -= rec.lost.len()
+	}
+	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
+	t.Set(0, 0, 1, flags, 0)
+	t.SetRange(0, wire.Range{First: first, Count: n})
+	p.a.now = p.now
+	a.qp.loss.onLossReport(t)
+	if rec := a.qp.loss.recovery; rec != nil {
+		lost += rec.lost.len()
+	}
+	return lost
+}
+
+// len answers how many members there are.
+func (s *psnSet) len() (n int) {
+	for _, w := range s {
+		n += bits.OnesCount64(w)
+	}
+	return n
+}
+
+// listing is a connection whose requester has sent 100 to 109 after a round trip that it could
+// time, 2 µs long; what keeps says of each of its packets whether that arrives.
+func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
+	o.timeout = 20 // four seconds
+	o.psn = 99
+	p, a, b, g, r := admittedPair(t, o)
+	g.limit, r.demand, r.limit, r.came = 1<<30, 1<<30, 1<<30, 1<<30
+	a.write(t, b, 10)
+	p.await(a, 1)
+	p.la.tamper = func(frame []byte) int {
+		if q, ok := parsed(frame); ok && q.Op.Info().Kind == wire.Write && !keeps(q.PSN) {
+			return 0
+		}
+		return 1
+	}
+	fill(a.mem, 3)
+	a.write(t, b, 10240)
+	p.settle(10 * units.Microsecond)
+	return p, a, b
+}
+
+func TestLoseListed(t *testing.T) {
+	none := func(wire.PSN) bool { return false }
+	p, a, b := listing(t, selective(), none)
+	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
+	sent := func() uint64 { return p.a.counters.Retransmitted }
+
+	for _, void := range []struct {
+		first wire.PSN
+		n     uint8
+	}{{110, 255}, {90, 10}, {100 + 1<<23, 10}, {612, 1}, {105, 0}} {
+		assert.Zero(t, p.list(a, void.first, void.n), "%+v is not outstanding", void)
+	}
+	assert.Nil(t, a.qp.loss.recovery)
+
+	assert.Equal(t, 3, p.list(a, 103, 3))
+	assert.Zero(t, p.list(a, 103, 3), "lost already")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 3, sent())
+	assert.Equal(t, 4, p.list(a, 102, 7), "102, and 106 to 108: the others left a microsecond ago")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 7, sent())
+	assert.Equal(t, 1, p.listAs(a, wire.TokenTrimmed, 103, 1), "trimmed again: there is no doubt")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 8, sent())
+	p.settle(4 * units.Microsecond)
+	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, which never were")
+	assert.Equal(t, 3, p.list(a, 103, 3), "two round trips have passed")
+	p.settle(units.Microsecond)
+	assert.EqualValues(t, 13, sent())
+
+	p.la.tamper = nil
+	p.settle(8 * units.Microsecond)
+	assert.Equal(t, 10, p.list(a, 100, 10))
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	assert.Nil(t, a.qp.loss.recovery)
+	p.conserved()
+}
+
+// What a SACK said is here is not sent again, whatever a list says.
+func TestLoseListedKnowsWhatIsHere(t *testing.T) {
+	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
+	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK said")
+	p.la.tamper = nil
+	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others are here")
+	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others are here, or lost already")
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	p.conserved()
+}
+
+// A peer that lists what it misses is alive: a packet may be lost more often than retry_cnt says.
+func TestLoseListedCostsNoTry(t *testing.T) {
+	o := selective()
+	o.retries = 1
+	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	for range 20 {
+		require.Equal(t, 1, p.list(a, 100, 1))
+		p.settle(5 * units.Microsecond)
+	}
+	assert.EqualValues(t, 20, p.a.counters.Retransmitted)
+	p.la.tamper = nil
+	require.Equal(t, 10, p.list(a, 100, 10))
+	p.await(a, 1)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	p.conserved()
+}
+
+// But a path that loses it for ever is not tried for ever: each timeout of lists costs a try.
+func TestLoseListedForEver(t *testing.T) {
+	o := selective()
+	o.retries = 1
+	p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+	timeout, lists := a.qp.loss.timeout, 0
+	for ; a.qp.state == ReadyToSend && lists < 100; lists++ {
+		p.list(a, 100, 1)
+		p.settle(timeout / 8)
+	}
+	assert.Equal(t, Errored, a.qp.state)
+	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
+	assert.InDelta(t, 2*8, lists, 2, "two timeouts: one try more than the first")
+}
+
+// Where the network reorders a list is no more than a SACK: what it names may yet come.
+func TestLoseListedWithPatience(t *testing.T) {
+	o := selective()
+	o.reordering = 20 * units.Microsecond
+	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	for range 5 {
+		assert.Zero(t, p.list(a, 103, 3))
+		p.settle(3 * units.Microsecond)
+	}
+	assert.Zero(t, p.a.counters.Retransmitted)
+	p.la.tamper = nil
+	p.settle(12 * units.Microsecond) // 27 µs since the list, with the quarter that may be added
+	assert.EqualValues(t, 3, p.a.counters.Retransmitted)
+	p.list(a, 100, 10)
+	p.await(a, 1)
+	assert.EqualValues(t, 10, p.a.counters.Retransmitted)
+	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
+	assert.Zero(t, p.a.counters.Timeouts)
+	p.conserved()
+}
+
+func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
+	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
+	assert.Zero(t, p.list(a, 100, 10))
+	assert.Nil(t, a.qp.loss.recovery)
+}
+
+// However often a TOKEN lists packets, each of them costs one look, and what is not outstanding
+// none.
+func TestListsThatOverlap(t *testing.T) {
+	const window = 10 // 100 to 109 are outstanding
+	full := make([]wire.Range, wire.MaxRanges)
+	for i := range full {
+		full[i] = wire.Range{First: 80, Count: 255}
+	}
+	for _, c := range []struct {
+		name   string
+		ranges []wire.Range
+		lost   int
+	}{
+		{"apart", []wire.Range{{First: 101, Count: 2}, {First: 105, Count: 1}}, 3},
+		{"the same twice", []wire.Range{{First: 101, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"one goes on where the other ends",
+			[]wire.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
+		{"descending", []wire.Range{{First: 105, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"before what is outstanding", []wire.Range{{First: 90, Count: 10}}, 0},
+		{"as much as fits", full, window},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := defaults()
+			o.sack = 256
+			p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+			f := make(wire.TokenField, wire.TokenLen+wire.RangeLen*len(c.ranges))
+			f.Set(0, 0, len(c.ranges), 0, 0)
+			for i, l := range c.ranges {
+				f.SetRange(i, l)
+			}
+			looked, from := 0, a.qp.loss.una
+			for i := range c.ranges {
+				first, end := a.qp.loss.outstandingPart(f.Range(i), from)
+				looked += int(end.Sub(first))
+				from = end
+			}
+			require.Equal(t, c.lost, looked)
+			p.a.now = p.now
+			a.qp.loss.onLossReport(f)
+			if c.lost == 0 {
+				require.Nil(t, a.qp.loss.recovery)
+				return
+			}
+			require.Equal(t, c.lost, a.qp.loss.recovery.lost.len())
+		})
+	}
+}

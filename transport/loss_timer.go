@@ -1,0 +1,213 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// unresolvedPatience is how long a packet waits for the MAC address of its next hop before its
+// request fails. It is no matter of the transport's own retries: the packet has not left yet, and
+// ARP's repetitions are slower than the timeouts of a fast network.
+const unresolvedPatience = units.Second
+
+// rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
+const rnrForever = 7
+
+// startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3). With few packets
+// outstanding nothing may come behind that tells of a loss, and little is sent in vain if nothing
+// was lost: that time may be shorter (IRN section 3.1).
+func (loss *lossRecovery) startTimer(now units.Time) {
+	qp := loss.conn()
+	t := loss.timeout
+	loss.few = loss.hasFew && loss.sndMax.Sub(loss.una) < fewPackets
+	if loss.few {
+		t = loss.cold().timeoutFew
+	}
+	at := units.Time(0)
+	if t != units.Forever {
+		at = now.Add(t + qp.cong.allowance())
+	}
+	if at != loss.rtoAt { // with a burst of ACKs it is the same for all
+		loss.rtoAt = at
+		qp.setTimer()
+	}
+}
+
+// awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
+// that does not answer is a peer that does not answer.
+func (loss *lossRecovery) awaitNeighbor(now units.Time) {
+	qp := loss.conn()
+	qp.ep.awaitNeighbor(qp)
+	if loss.rtoAt == 0 {
+		loss.rtoAt = now.Add(unresolvedPatience)
+		qp.setTimer()
+	}
+}
+
+// neighborKnown ends the wait of awaitNeighbor.
+func (loss *lossRecovery) neighborKnown() {
+	qp := loss.conn()
+	if loss.rtoAt != 0 && loss.una == loss.sndMax {
+		loss.rtoAt = 0
+		qp.setTimer()
+	}
+}
+
+// onTimer does what is due, and sets the timer for what is not.
+func (qp *QueuePair) onTimer(now units.Time) {
+	if qp.adm != nil {
+		qp.adm.onTimer(now)
+	}
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return
+	}
+	if qp.cong.hasProber() {
+		if qp.cong.probeTimer(now); qp.state == Errored {
+			return
+		}
+	}
+	qp.loss.onTimer(now)
+	if qp.state != Errored {
+		qp.setTimer()
+	}
+}
+
+// onTimer does what is due of what is outstanding.
+func (loss *lossRecovery) onTimer(now units.Time) {
+	qp := loss.conn()
+	if loss.recovery != nil && loss.recovery.window.due(now) {
+		if loss.update(&ackInfo{now: now}); qp.state == Errored {
+			return
+		}
+	}
+	if loss.rnrWait && !loss.cold().rnrAt.After(now) {
+		loss.rnrWait, loss.cold().rnrAt = false, 0
+		loss.restart()
+	}
+	if loss.rtoAt == 0 || loss.rtoAt.After(now) {
+		return
+	}
+	if qp.ep.rounds.behind() {
+		loss.rtoAt = now.Add(units.Nanosecond) // what it waits for may have come meanwhile
+		return
+	}
+	began := loss.rtoAt.Add(-loss.cold().timeoutFew)
+	loss.rtoAt = 0
+	if !loss.few || loss.sndMax.Sub(loss.una) < fewPackets {
+		loss.onTimeout(now)
+		return
+	}
+	loss.few = false // they have become many since
+	if loss.timeout != units.Forever {
+		loss.rtoAt = began.Add(loss.timeout)
+	}
+}
+
+// onTimeout sends again from the oldest unacknowledged packet, as often as retry_cnt says.
+func (loss *lossRecovery) onTimeout(now units.Time) {
+	qp := loss.conn()
+	if qp.Type != RC {
+		loss.onUnresolved()
+		return
+	}
+	if loss.una == loss.sndMax && qp.awaitsNeighbor {
+		qp.ep.counters.NoNeighbor++
+		qp.failHead(StatusRetryExcErr)
+		return
+	}
+	if loss.rnrWait {
+		return
+	}
+	if qp.adm.isAtGate(now) {
+		qp.adm.onGateTimeout(now)
+		return
+	}
+	if loss.una == loss.sndMax {
+		return
+	}
+	// for its pace: the next packet starts the timer
+	if qp.cong.isPaced() && !qp.cong.isHeld() && !qp.awaitsNeighbor && loss.isDrained() &&
+		loss.isOldestUnsent() {
+		return
+	}
+	loss.cold().timeouts++
+	qp.ep.counters.Timeouts++
+	if loss.retriesLeft == 0 {
+		qp.ep.counters.RetriesExceeded++
+		qp.failHead(StatusRetryExcErr)
+		return
+	}
+	loss.retriesLeft--
+	loss.gapSeen, loss.nakSeen = false, false
+	if qp.cong.expects(cc.RTO) {
+		qp.cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(loss.una)}, now)
+	}
+	loss.restart()
+	// else the next packet starts it: nothing is under way, and no retry spent in waiting
+	if !qp.cong.isHeld() {
+		loss.startTimer(now)
+	}
+}
+
+// onUnresolved ends the oldest unreliable request: its next hop does not answer.
+func (loss *lossRecovery) onUnresolved() {
+	qp := loss.conn()
+	if !qp.awaitsNeighbor || qp.snd.isIdle() || qp.state == SQDrained && !qp.snd.hasBegun() {
+		return
+	}
+	qp.ep.counters.NoNeighbor++
+	qp.snd.skipOldest(StatusSuccess)
+	qp.noticeDrained()
+	qp.ep.scheduleRequests(qp)
+}
+
+// goBack makes the oldest unacknowledged packet the next to leave (go-back-N).
+func (loss *lossRecovery) goBack() {
+	qp, lost := loss.conn(), loss.inFlight
+	loss.inFlight = 0
+	qp.adm.clearReading()
+	qp.snd.goBack(loss.una)
+	qp.adm.onLost(lost)
+}
+
+// restart begins again with the oldest packet when nothing is known of those behind it.
+func (loss *lossRecovery) restart() {
+	qp := loss.conn()
+	if qp.isSelective() {
+		loss.probeOldest()
+	} else {
+		loss.goBack()
+	}
+	qp.ep.scheduleRequests(qp)
+	if qp.cong.hasProber() {
+		qp.cong.scheduleDueProbe()
+	}
+}
+
+// waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were
+// the peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that
+// others need to become ready. What a selective responder has behind that packet, it keeps.
+func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
+	qp := loss.conn()
+	if loss.cold().rnrLeft == 0 {
+		qp.ep.counters.RNRRetriesExceeded++
+		qp.failHead(StatusRNRRetryExcErr)
+		return
+	}
+	if loss.cold().rnrRetries != rnrForever {
+		loss.cold().rnrLeft--
+	}
+	if !qp.isSelective() {
+		loss.goBack()
+		loss.probing = true
+	} else if loss.recovery !=
+		nil { // it has arrived: what comes behind it does not say that it was lost
+		loss.recovery.resent.remove(loss.una)
+	}
+	loss.rtoAt = 0
+	loss.rnrWait, loss.cold().rnrAt = true, now.Add(wire.RNRTimer(timer))
+	qp.cong.leavePace()
+	qp.cong.updateClaim()
+	qp.setTimer()
+}

@@ -1,0 +1,240 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+)
+
+// respond sends what the queue pair owes its peer: READ responses and atomic results in the order
+// of their requests, then the ACK or NAK; before them what is about congestion, its own probe too.
+// Only when nothing older is left to say does an ACK go out, for it would tell the peer that those
+// responses were lost.
+func (rcv *receiver) respond(quantum int) (sent int, again bool) {
+	qp := rcv.conn()
+	if rcv.reads.pending == 0 && rcv.answer == answerNone && !qp.cong.hasCNP() &&
+		!qp.cong.hasProbeToAnswer() &&
+		!qp.cong.mayProbe() && !qp.adm.hasGateControl() && !qp.adm.hasCreditDue() ||
+		qp.neighbor == nil {
+		return 0, false
+	}
+	if !qp.isResolved() {
+		qp.ep.awaitNeighbor(qp)
+		return 0, false
+	}
+	if qp.cong.hasCNP() && !qp.cong.sendCNP() || qp.cong.hasProbeToAnswer() &&
+		!qp.cong.sendProbeAck() ||
+		qp.cong.mayProbe() &&
+			!qp.cong.sendProbe(qp.ep.now) || qp.adm.hasCreditDue() && !qp.adm.sendCredit() {
+		return 0, true
+	}
+	for range gateKinds {
+		if qp.adm.hasGateControl() && !qp.adm.sendGateControl() {
+			return 0, true
+		}
+	}
+	for rcv.reads.pending > 0 {
+		if sent == quantum {
+			return sent, true
+		}
+		if !rcv.respondRead() {
+			if rcv.reads.pending > 0 {
+				return sent, true
+			}
+			break // refused, and a NAK is all that is left to say
+		}
+		sent++
+	}
+	if rcv.answer == answerNone {
+		return sent, false
+	}
+	if !rcv.sendAnswer() {
+		return sent, true
+	}
+	return sent + 1, false
+}
+
+// verdict returns the syndrome of the ACK or NAK that is to be sent, and the PSN it is about, and
+// counts it.
+func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
+	c := &rcv.conn().ep.counters
+	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
+	switch rcv.answer {
+	case answerRNR:
+		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
+	case answerNak:
+		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
+		if rcv.nakCode == wire.NakPSNSequence {
+			c.NakSequence++
+		}
+	default:
+		c.AcksSent++
+	}
+	return syndrome, psn
+}
+
+// sendAnswer sends the ACK or NAK that is owed. It covers everything accepted so far: one for a
+// whole burst.
+func (rcv *receiver) sendAnswer() bool {
+	qp := rcv.conn()
+	e := qp.ep
+	class := packet.ClassAck
+	// it must not overtake a response that is still in the port, or on its way
+	if rcv.reads.head != rcv.reads.tail || qp.state == Errored {
+		class = packet.ClassData
+	}
+	b := e.frame(class)
+	if b == nil {
+		return false
+	}
+	syndrome, psn := rcv.verdict()
+	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
+	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.isEmpty() {
+		bits = rcv.reorder.sackBits(rcv.ePSN)
+		sack = wire.SACKLen(bits)
+		e.counters.SelectiveAcksSent++
+	}
+	telemetry, flags, credit := qp.cong.echoINTLen(), qp.cong.boltEchoLen(), qp.adm.creditLen()
+	if echo+timing+sack+flags+credit+telemetry > wire.MaxTLVs {
+		telemetry = 0 // the next ACK
+	}
+	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack+credit
+	if tlvs > 0 {
+		op = wire.XACK
+	}
+	frame := b.Room()
+	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: op, Flags: wire.BECN.When(echo > 0),
+		PSN: psn}, tlvs)
+	frame = frame[:total]
+	if tlvs > 0 {
+		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)
+		ext += wire.XCHLen
+		area := frame[ext+wire.AETHLen:][:tlvs]
+		if echo > 0 {
+			wire.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
+		}
+		if timing > 0 {
+			qp.cong.putTiming(area[echo:][:timing])
+		}
+		if telemetry > 0 {
+			qp.cong.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
+		}
+		if flags > 0 {
+			wire.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
+		}
+		if sack > 0 {
+			rcv.reorder.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN, bits)
+		}
+		if credit > 0 {
+			qp.adm.putCredit(area[tlvs-credit:])
+		}
+	}
+	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, rcv.msn)
+	tos := rcv.tos
+	if class == packet.ClassData {
+		tos = qp.tmpl.TOS() &^ wire.ECNMask
+	}
+	if tos != qp.tmpl.TOS() {
+		qp.tmpl.SetFrameTOS(frame, tos)
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(class)
+	rcv.answer = answerNone
+	return true
+}
+
+// respondRead sends the next packet of what READs and atomics wait for.
+func (rcv *receiver) respondRead() bool {
+	qp := rcv.conn()
+	q := &rcv.reads
+	if part := q.repeated(); part != nil {
+		en := q.at(part.entry)
+		switch rcv.sendResponse(en, part.next, part.span(en)) {
+		case sendNoRoom:
+			return false
+		case sendFailed:
+			q.removePart(0)
+			qp.ep.counters.RepeatsRefused++
+		default:
+			q.sentAgain(part)
+		}
+		return true
+	}
+	en := q.oldest()
+	switch rcv.sendResponse(en, en.next, en.span()) {
+	case sendNoRoom:
+		return false
+	case sendFailed:
+		if !en.done {
+			rcv.regionGone(en.first.Add(en.next))
+			return false
+		}
+		// It was answered in full before, the peer may have told the program so, and the program
+		// taken its memory back: this request is no reason to end the connection.
+		q.giveUp(en)
+		qp.ep.counters.RepeatsRefused++
+	default:
+		q.sent(en)
+	}
+	return true
+}
+
+// regionGone refuses what is left of a READ whose memory was deregistered meanwhile.
+func (rcv *receiver) regionGone(psn wire.PSN) {
+	qp := rcv.conn()
+	rcv.reads.clear()
+	qp.ep.counters.NakAccess++
+	rcv.nakCode, rcv.nakPSN, rcv.answer = wire.NakRemoteAccess, psn, answerNak
+	qp.ep.scheduleAnswer(qp)
+	qp.fatal(AsyncQPAccessErr)
+}
+
+// sendResponse sends packet k of a READ response, which stands in a span, or an atomic's result. It
+// fails when the memory is not registered any more.
+func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
+	qp := rcv.conn()
+	e := qp.ep
+	b := e.frame(packet.ClassData)
+	if b == nil {
+		return sendNoRoom
+	}
+	room := b.Room()
+	psn := en.first.Add(k)
+	if en.atomic {
+		ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RCAtomicAck, PSN: psn}, 0)
+		frame := room[:total]
+		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
+		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+
+			wire.AtomicAckETHLen]).SetOriginal(en.found)
+		rcv.finishResponse(b, frame)
+		return sendDone
+	}
+	offset := k << qp.mtuShift
+	size := min(in.length-offset, qp.mtu)
+	src, ok := rcv.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
+	if !ok {
+		return sendFailed
+	}
+	at := placeOf(k == in.begin, k+1 == in.end)
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: responses[at], PSN: psn}, int(size))
+	frame := room[:total]
+	if at != placeMiddle {
+		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
+		ext += wire.AETHLen
+	}
+	copy(frame[ext:], src)
+	rcv.finishResponse(b, frame)
+	return sendDone
+}
+
+func (rcv *receiver) finishResponse(b *packet.Buf, frame []byte) {
+	qp := rcv.conn()
+	qp.tmpl.Seal(frame)
+	b.SetLen(len(frame))
+	qp.ep.push(packet.ClassData)
+}
+
+var responses = [...]wire.Opcode{
+	placeFirst: wire.RCReadResponseFirst, placeMiddle: wire.RCReadResponseMiddle,
+	placeLast: wire.RCReadResponseLast, placeOnly: wire.RCReadResponseOnly,
+}

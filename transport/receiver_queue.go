@@ -1,0 +1,145 @@
+package transport
+
+import "fmt"
+
+// receiveQueue is a ring of posted receives, of one queue pair or shared by many.
+type receiveQueue struct {
+	ring    []recvWQE
+	sges    []SGE // elements 1.. of each, perSlot a slot
+	perSlot uint32
+	limit   uint32
+	head    uint32
+	tail    uint32
+}
+
+func newReceiveQueue(depth, maxSGE int) *receiveQueue {
+	q := &receiveQueue{}
+	q.init(depth, maxSGE)
+	return q
+}
+
+func (q *receiveQueue) init(depth, maxSGE int) {
+	size := ringSize(max(depth, 1))
+	q.ring, q.limit, q.perSlot = make([]recvWQE, size), uint32(depth), uint32(maxSGE-1)
+	if maxSGE > 1 {
+		q.sges = make([]SGE, size*(maxSGE-1))
+	}
+}
+
+func (q *receiveQueue) clear() { q.head, q.tail = 0, 0 }
+
+func (q *receiveQueue) len() uint32 { return q.tail - q.head }
+
+func (q *receiveQueue) post(rr *RecvRequest) error {
+	if q.len() == q.limit {
+		return fmt.Errorf("transport: post receive: all %d are posted: %w", q.limit, ErrQueueFull)
+	}
+	if len(rr.SGList) > int(q.perSlot)+1 {
+		return fmt.Errorf("transport: post receive: %d elements, the queue takes %d: %w",
+			len(rr.SGList), q.perSlot+1, ErrInvalid)
+	}
+	slot := q.tail & uint32(len(q.ring)-1)
+	w := &q.ring[slot]
+	w.id, w.slot, w.sges, w.total = rr.ID, slot, uint8(len(rr.SGList)), 0
+	for i, s := range rr.SGList {
+		if uint64(w.total)+uint64(s.Length) > maxMessage {
+			return fmt.Errorf("transport: post receive: elements add up to more than %d bytes: %w",
+				maxMessage, ErrInvalid)
+		}
+		w.total += s.Length
+		if i == 0 {
+			w.sge = s
+		} else {
+			q.sges[slot*q.perSlot+uint32(i-1)] = s
+		}
+	}
+	q.tail++
+	return nil
+}
+
+// pop takes out the oldest receive, nil when there is none. It is valid until the next post.
+func (q *receiveQueue) pop() *recvWQE {
+	if q.head == q.tail {
+		return nil
+	}
+	w := &q.ring[q.head&uint32(len(q.ring)-1)]
+	q.head++
+	return w
+}
+
+// SharedReceiveQueue is a receive queue that many queue pairs take from (ibv_srq).
+type SharedReceiveQueue struct {
+	pd    *ProtectionDomain
+	queue receiveQueue
+	low   uint32 // armed limit
+	users int
+	ended bool // by Destroy
+}
+
+// CreateSRQ makes a shared receive queue of depth entries, maxSGE elements each (0 means 1).
+func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedReceiveQueue, error) {
+	maxSGE = max(maxSGE, 1)
+	if !pd.serves(e) {
+		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
+	}
+	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
+		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
+			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+	}
+	s := &SharedReceiveQueue{pd: pd}
+	s.queue.init(depth, maxSGE)
+	pd.users++
+	return s, nil
+}
+
+// PostRecv adds a receive (ibv_post_srq_recv).
+func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
+	if s.ended {
+		return fmt.Errorf("transport: post receive: the shared queue is destroyed: %w", ErrInvalid)
+	}
+	return s.queue.post(rr)
+}
+
+// Arm asks for one AsyncSRQLimit event when fewer than limit receives are left.
+func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
+
+// Len is how many receives are posted.
+func (s *SharedReceiveQueue) Len() int { return int(s.queue.len()) }
+
+// Destroy ends the queue; ErrBusy while queue pairs use it.
+func (s *SharedReceiveQueue) Destroy() error {
+	switch {
+	case s.ended:
+		return fmt.Errorf("transport: destroy SRQ: it was destroyed before: %w", ErrInvalid)
+	case s.users > 0:
+		return fmt.Errorf("transport: destroy SRQ: %d queue pairs use it; destroy them first: %w",
+			s.users, ErrBusy)
+	}
+	s.ended = true
+	s.pd.users--
+	return nil
+}
+
+// serves reports whether queue pairs of a domain can take receives from the queue.
+func (s *SharedReceiveQueue) serves(pd *ProtectionDomain) bool { return s.pd == pd && !s.ended }
+
+// takeRecv takes the next receive for an incoming message.
+func (rcv *receiver) takeRecv() bool {
+	qp := rcv.conn()
+	if rcv.hasReceive {
+		return true
+	}
+	w := rcv.queue.pop()
+	if w == nil {
+		return false
+	}
+	rcv.wqe, rcv.hasReceive = *w, true
+	if w.sges > 1 { // its slot may be posted to again before the message ends
+		copy(rcv.sges, rcv.queue.sges[w.slot*rcv.queue.perSlot:][:w.sges-1])
+	}
+	if s := rcv.srq; s != nil && s.low > s.queue.len() {
+		s.low = 0
+		qp.ep.async(AsyncEvent{Kind: AsyncSRQLimit, SRQ: s})
+	}
+	return true
+}

@@ -1,0 +1,243 @@
+package transport
+
+import "github.com/goroce/goroce/transport/wire"
+
+// readEntry is a READ or atomic that the responder answers, or has answered and might have to
+// answer again.
+type readEntry struct {
+	first   wire.PSN
+	packets uint32 // of the response
+	// packet that the response begins with: 0, or that of the duplicate which asked again
+	begin  uint32
+	next   uint32 // packet of the response to send next; packets: all sent
+	addr   uint64
+	found  uint64 // atomic: the value before
+	length uint32
+	rkey   uint32
+	msn    uint32
+	atomic bool
+	done   bool // answered in full at least once
+}
+
+// readRing remembers the newest READs and atomics of the peer, as many as max_dest_rd_atomic: a
+// requester has no more outstanding, so nothing older can be asked for again.
+type readRing struct {
+	pending uint32 // entries and repeats with packets still to send
+	head    uint32 // oldest remembered
+	tail    uint32 // one past the newest
+	cursor  uint32 // nothing older than it is pending
+	entries []readEntry
+	repeats *repeats
+}
+
+// repeats are parts of responses that were sent and are asked for again: what a requester that
+// repeats selectively misses. They go first, for it waits for them.
+type repeats struct {
+	parts [maxRepeats]readPart
+	n     int
+}
+
+// readPart is packets next to end of an entry's response. They are a response of their own, from
+// begin on, unless whole says that they repeat packets of the whole one.
+type readPart struct {
+	entry, begin, next, end uint32
+	length                  uint32 // bytes of the entry up to the part's end
+	whole                   bool
+}
+
+// span is where a packet stands: in a response from packet begin to packet end, which ends at a
+// byte of the entry.
+type span struct{ begin, end, length uint32 }
+
+// span is all of an entry, from where the peer asked for it.
+func (en *readEntry) span() span { return span{en.begin, en.packets, en.length} }
+
+// span is what a part stands in.
+func (part *readPart) span(en *readEntry) span {
+	if part.whole {
+		return span{0, en.packets, en.length}
+	}
+	return span{part.begin, part.end, part.length}
+}
+
+// maxRepeats is how many parts are remembered; what is asked beyond is as good as lost.
+const maxRepeats = 32
+
+func (q *readRing) size(n int) { *q = readRing{entries: make([]readEntry, n)} }
+
+func (q *readRing) clear() {
+	q.head, q.tail, q.cursor, q.pending = 0, 0, 0, 0
+	if q.repeats != nil {
+		q.repeats.n = 0
+	}
+}
+
+func (q *readRing) at(i uint32) *readEntry { return &q.entries[i%uint32(len(q.entries))] }
+
+// isFull reports whether a new entry would push out one that was never answered in full: the peer
+// has
+// more outstanding than it may.
+func (q *readRing) isFull() bool {
+	n := uint32(len(q.entries))
+	return n == 0 || q.tail-q.head == n && !q.at(q.head).done
+}
+
+func (q *readRing) add(en readEntry) {
+	if q.tail-q.head == uint32(len(q.entries)) {
+		if old := q.at(q.head); old.next < old.packets {
+			q.pending-- // a duplicate's answer, which nobody waits for
+		}
+		q.forget(q.head)
+		q.head++
+		if int32(q.cursor-q.head) < 0 {
+			q.cursor = q.head
+		}
+	}
+	*q.at(q.tail) = en
+	q.tail++
+	q.pending++
+}
+
+// oldest returns the first entry with packets still to send.
+func (q *readRing) oldest() *readEntry {
+	for ; q.cursor != q.tail; q.cursor++ {
+		if en := q.at(q.cursor); en.next < en.packets {
+			return en
+		}
+	}
+	return nil
+}
+
+// sent notes that the next packet of an entry has left.
+func (q *readRing) sent(en *readEntry) {
+	if en.next++; en.next == en.packets {
+		en.done = true
+		q.pending--
+	}
+}
+
+// giveUp ends an entry that does not send any more.
+func (q *readRing) giveUp(en *readEntry) {
+	en.next = en.packets
+	q.pending--
+}
+
+// repeated returns the oldest part to be sent again, nil when there is none.
+func (q *readRing) repeated() *readPart {
+	if q.repeats == nil || q.repeats.n == 0 {
+		return nil
+	}
+	return &q.repeats.parts[0]
+}
+
+// sentAgain notes that the next packet of the oldest part has left.
+func (q *readRing) sentAgain(part *readPart) {
+	if part.next++; part.next == part.end {
+		q.removePart(0)
+	}
+}
+
+// repeat sends a part once more, all of which was sent.
+func (q *readRing) repeat(part readPart) bool {
+	if q.repeats == nil {
+		q.repeats = &repeats{}
+	}
+	s := q.repeats
+	for _, old := range s.parts[:s.n] {
+		if old.entry == part.entry && old.next <= part.next && part.end <= old.end &&
+			old.length == part.length {
+			return true
+		}
+	}
+	if s.n == maxRepeats {
+		return false
+	}
+	s.parts[s.n] = part
+	s.n++
+	q.pending++
+	return true
+}
+
+// forget drops the repeats of entry i.
+func (q *readRing) forget(i uint32) {
+	for n := 0; q.repeats != nil && n < q.repeats.n; {
+		if q.repeats.parts[n].entry == i {
+			q.removePart(n)
+		} else {
+			n++
+		}
+	}
+}
+
+func (q *readRing) removePart(n int) {
+	s := q.repeats
+	copy(s.parts[n:s.n], s.parts[n+1:s.n])
+	s.n--
+	q.pending--
+}
+
+// sendFrom makes entry i send from packet k on; what it was going to send anyway stays so.
+func (q *readRing) sendFrom(i, k uint32) {
+	en := q.at(i)
+	if k >= en.next {
+		return
+	}
+	if en.next == en.packets {
+		q.pending++
+	}
+	en.next = k
+	if int32(i-q.cursor) < 0 {
+		q.cursor = i
+	}
+}
+
+// find returns the index of the entry that psn belongs to.
+func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
+	for i := q.head; i != q.tail; i++ {
+		if en := q.at(i); !psn.Before(en.first) && psn.Before(en.first.Add(en.packets)) {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// rewind returns a duplicate READ request: it must ask for a part of one that we remember, by the
+// same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes as
+// were asked for: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
+// that repeats selectively gets the old packets (whole). A part that reaches what was not sent yet
+// is sent with it.
+func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth wire.RETH, whole bool) bool {
+	i, ok := q.find(psn)
+	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey() {
+		return false
+	}
+	en := q.at(i)
+	k, length := uint32(psn.Sub(en.first)), reth.Len()
+	offset := k << mtuShift
+	if reth.VA() != en.addr+uint64(offset) || uint64(offset)+uint64(length) > uint64(en.length) {
+		return false
+	}
+	end := k + max(1, uint32((uint64(length)+1<<mtuShift-1)>>mtuShift))
+	part := readPart{entry: i, begin: k, next: k, end: end, length: offset + length, whole: whole}
+	if whole {
+		part.length = en.length
+	}
+	if end < en.next || end == en.next && part.length != en.length {
+		return q.repeat(part)
+	}
+	if !whole && k < en.next {
+		en.begin = k
+	}
+	q.sendFrom(i, k)
+	return true
+}
+
+// replay returns a duplicate atomic from the saved result.
+func (q *readRing) replay(psn wire.PSN) bool {
+	i, ok := q.find(psn)
+	if !ok || !q.at(i).atomic {
+		return false
+	}
+	q.sendFrom(i, 0)
+	return true
+}

@@ -1,0 +1,280 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// reorderBuffer keeps request packets that came before their turn: the receiving half of selective
+// repeat
+// (docs/wire.md). The packets stay in the port's buffers and are executed by the same code as all
+// others, in order, when what is missing has come: so every operation keeps its meaning, and
+// nothing is written that was not checked. A queue pair borrows one from its endpoint while it has
+// a gap, so that there are never more of them than buffers held.
+type reorderBuffer struct {
+	here  psnSet // a READ request takes as many PSNs as its response
+	bufs  [psnWindow]packet.Buf
+	base  wire.PSN // nothing before it is here
+	share share    // of the endpoint's buffers
+
+	short   bool     // packets came before their turn and are not here
+	dropped wire.PSN // the last of them
+}
+
+// noteDropped notes that psn came before its turn and is not here.
+func (a *reorderBuffer) noteDropped(psn wire.PSN) {
+	if !a.short || psn.After(a.dropped) {
+		a.short, a.dropped = true, psn
+	}
+}
+
+func (a *reorderBuffer) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
+
+// keepOutOfOrder keeps the packet at hand; without room it counts as lost. It returns whether
+// there is
+// anything behind the gap that the peer should hear of.
+func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool {
+	qp := rcv.conn()
+	e := qp.ep
+	reach := rcv.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
+	if rcv.reorder != nil && !p.PSN.After(reach) && rcv.reorder.here.has(p.PSN) {
+		return true // a duplicate
+	}
+	if p.PSN.After(reach) || e.held == e.maxHeld && !rcv.evictForShare() {
+		e.counters.DropAhead++
+		rcv.reportNotKept(p.PSN, units.Bytes(p.End-p.PayloadOff))
+		if rcv.reorder == nil || rcv.reorder.here.isEmpty() {
+			return false
+		}
+		rcv.reorder.noteDropped(p.PSN)
+		return true
+	}
+	if rcv.reorder == nil {
+		rcv.reorder = e.reorderBuffers.borrow()
+		rcv.reorder.base = rcv.ePSN
+		e.shares.join(rcv.reorder, qp, e.now)
+	}
+	a := rcv.reorder
+	*a.buf(p.PSN) = e.keep()
+	e.shares.count(a, 1)
+	e.counters.Held++
+	packets := uint32(1)
+	if info.Kind == wire.Read {
+		packets = qp.packetsFor(min(p.RETH().Len(), maxMessage))
+	}
+	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
+		a.here.add(psn)
+		psn = psn.Add(1)
+	}
+	return true
+}
+
+// reportNotKept tells the granter that psn, of so many bytes, came before its turn and was not
+// kept.
+func (rcv *receiver) reportNotKept(psn wire.PSN, bytes units.Bytes) {
+	qp := rcv.conn()
+	if qp.adm.hasGranter() {
+		qp.adm.dropped(psn, bytes)
+	}
+}
+
+// evictForShare frees the newest packet of the queue pair that holds most, unless this one would
+// then
+// hold more. The peer that was told of that packet hears that it is gone when its turn comes.
+func (rcv *receiver) evictForShare() bool {
+	qp := rcv.conn()
+	e, count := qp.ep, 0
+	if a := rcv.reorder; a != nil {
+		count = a.share.count
+	}
+	most := e.shares.most()
+	if most == nil || most.share.count <= count+1 {
+		return false
+	}
+	from := most.share.qp
+	from.rcv.dropFarthest()
+	e.counters.HeldDropped++
+	return true
+}
+
+// dropFarthest forgets the packet that is farthest from its turn.
+func (rcv *receiver) dropFarthest() {
+	qp := rcv.conn()
+	e := qp.ep
+	a := rcv.reorder
+	psn := rcv.ePSN.Add(psnWindow - 1)
+	for a.buf(psn).Len() == 0 {
+		a.here.remove(psn)
+		psn = psn.Add(wire.PSNMask)
+	}
+	p := &e.heldPkt
+	bytes := units.Bytes(0)
+	if p.Parse(a.buf(psn).Data()) == nil {
+		bytes = units.Bytes(p.End - p.PayloadOff)
+	}
+	a.drop(psn, e)
+	a.noteDropped(psn)
+	rcv.reportNotKept(psn, bytes)
+}
+
+// closeReorder ends the queue pair's part in what is held; it holds nothing.
+func (rcv *receiver) closeReorder() {
+	qp := rcv.conn()
+	a := rcv.reorder
+	a.short = false
+	qp.ep.shares.leave(a)
+	qp.ep.reorderBuffers.giveBack(a)
+	rcv.reorder = nil
+}
+
+// dropStaleReorder forgets what is held behind gaps that have not moved for too long.
+func (e *Endpoint) dropStaleReorder(now units.Time) {
+	for a := e.shares.stuck(now); a != nil; a = e.shares.stuck(now) {
+		e.counters.HeldDropped += uint64(a.share.count)
+		a.share.qp.rcv.dropReorder()
+	}
+}
+
+// executeReordered executes the packets whose turn has come. The peer hears of it: what it waits
+// for may be
+// here.
+func (rcv *receiver) executeReordered() {
+	qp := rcv.conn()
+	e := qp.ep
+	if rcv.reorder.base == rcv.ePSN {
+		return
+	}
+	rcv.scheduleAck(answerAck, 0)
+	e.shares.move(rcv.reorder, e.now)
+	for rcv.reorder != nil {
+		a, turn := rcv.reorder, rcv.ePSN
+		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
+			a.drop(a.base, e)
+			a.base = a.base.Add(1)
+		}
+		a.base = turn
+		b := *a.buf(turn)
+		if !a.here.has(turn) || b.Len() == 0 || qp.state == Errored {
+			break
+		}
+		a.here.remove(turn)
+		*a.buf(turn) = packet.Buf{}
+		e.shares.count(a, -1)
+		p := &e.pkt
+		e.cameAt(b.Time)
+		if p.Parse(b.Data()) == nil { // as it did when it came
+			rcv.execute(p, p.Inner().Info())
+		}
+		e.release(b)
+		if rcv.ePSN == turn {
+			break // refused: the peer sends it again, and need not send what is behind it
+		}
+	}
+	if rcv.reorder != nil && rcv.reorder.here.isEmpty() {
+		rcv.finishReorder()
+	}
+}
+
+// finishReorder ends the queue pair's part in what is held, of which nothing is left, unless what
+// was
+// dropped has yet to be asked for: the peer may take that for being here, or under way.
+func (rcv *receiver) finishReorder() {
+	if a := rcv.reorder; a.short && !a.dropped.Before(rcv.ePSN) {
+		if rcv.answer != answerAck { // not ready, and when it is there will be an ACK
+			return
+		}
+		rcv.nakked = true
+		rcv.scheduleAck(answerNak, wire.NakPSNSequence)
+	}
+	rcv.closeReorder()
+}
+
+// drop forgets what is here of psn.
+func (a *reorderBuffer) drop(psn wire.PSN, e *Endpoint) {
+	if !a.here.has(psn) {
+		return
+	}
+	a.here.remove(psn)
+	if b := a.buf(psn); b.Len() > 0 {
+		e.release(*b)
+		*b = packet.Buf{}
+		e.shares.count(a, -1)
+	}
+}
+
+// dropReorder forgets all that came before its turn.
+func (rcv *receiver) dropReorder() {
+	qp := rcv.conn()
+	e, a := qp.ep, rcv.reorder
+	if a == nil {
+		return
+	}
+	for i := range psnWindow {
+		a.drop(wire.PSN(i), e)
+	}
+	rcv.closeReorder()
+}
+
+// sackBits is how many bits it takes to say what is here behind ePSN.
+func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
+	for i := range psnWindow / 32 {
+		if a.here.word(ePSN.Add(uint32(1+32*i))) != 0 {
+			n = 32 * (i + 1)
+		}
+	}
+	return n
+}
+
+// writeSACK says what is here behind ePSN.
+func (a *reorderBuffer) writeSACK(s wire.SACK, ePSN wire.PSN, n int) {
+	s.Init(n)
+	for i := range n / 32 {
+		s.SetBits(i, a.here.word(ePSN.Add(uint32(1+32*i))))
+	}
+}
+
+const _ uint32 = 1 << (packet.Burst - 1) // kept has a bit for each frame
+
+// keep takes the frame being handled away from Poll, which would free it.
+func (e *Endpoint) keep() packet.Buf {
+	e.kept |= 1 << e.at
+	e.held++
+	return e.rx[e.at]
+}
+
+// release gives a held buffer back: with others in one call, by the end of Poll.
+func (e *Endpoint) release(b packet.Buf) {
+	e.held--
+	if e.nSpent == len(e.spent) {
+		e.freeSpent()
+	}
+	e.spent[e.nSpent] = b
+	e.nSpent++
+}
+
+func (e *Endpoint) freeSpent() {
+	e.port.Free(e.spent[:e.nSpent])
+	e.nSpent = 0
+}
+
+// freeReceived gives back the burst of n frames, but for those that were kept, and what was
+// released.
+func (e *Endpoint) freeReceived(n int) {
+	if e.kept != 0 {
+		left := 0
+		for i := range n {
+			if e.kept>>i&1 == 0 {
+				e.rx[left] = e.rx[i]
+				left++
+			}
+		}
+		n, e.kept = left, 0
+	}
+	if n > 0 {
+		e.port.Free(e.rx[:n])
+	}
+	if e.nSpent > 0 {
+		e.freeSpent()
+	}
+}

@@ -1,0 +1,163 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// sender is the part of a queue pair that owns the send queue: what was posted, which packet leaves
+// next, and the READs and atomics that are outstanding.
+type sender struct {
+	q      *sendQueue
+	sndNxt wire.PSN // of the next packet to leave
+	done   uint32   // work requests completed: the oldest outstanding one
+	next   uint32   // work request whose packets leave now
+	begun  uint32   // one past the newest of which a packet has left
+	posted uint32   // one past the newest
+	packet uint32   // next packet within next
+
+	packetsSent, bytesSent uint64
+}
+
+// senderCold is the state of the sender that no packet touches.
+type senderCold struct {
+	cq        *CompletionQueue
+	pending   units.Bytes // in work requests that have not completed
+	limit     uint32
+	maxInline uint16
+	maxSGE    uint8
+	signalAll bool
+	reads     *outstandingReads // nil before RTS
+}
+
+func (snd *sender) init(init *QPInit) {
+	snd.q = newSendQueue(init)
+	*snd.cold() = senderCold{
+		cq: init.SendCQ, limit: uint32(init.MaxSendWR), maxInline: uint16(init.MaxInline),
+		maxSGE: uint8(init.MaxSendSGE), signalAll: init.SignalAll,
+	}
+}
+
+// clear forgets what was posted.
+func (snd *sender) clear() {
+	snd.sndNxt, snd.done, snd.next, snd.begun, snd.posted, snd.packet = 0, 0, 0, 0, 0, 0
+	snd.cold().pending = 0
+	snd.cold().reads.clear()
+}
+
+// at returns the work request with index i.
+func (snd *sender) at(i uint32) *sendWQE { return &snd.q.wqes[snd.slot(i)] }
+
+// slot returns the place of the work request with index i in the send queue.
+func (snd *sender) slot(i uint32) uint32 { return i & uint32(len(snd.q.wqes)-1) }
+
+// oldest returns the oldest work request that has not completed.
+func (snd *sender) oldest() *sendWQE { return snd.at(snd.done) }
+
+// isIdle reports whether all that was posted has completed.
+func (snd *sender) isIdle() bool { return snd.done == snd.posted }
+
+// hasNext reports whether a packet remains to be sent that has not left, or was taken back.
+func (snd *sender) hasNext() bool { return snd.next != snd.posted }
+
+// hasBegun reports whether packets of a work request have left that has not completed.
+func (snd *sender) hasBegun() bool { return snd.done != snd.begun }
+
+// nextPSN returns the PSN of the next packet to leave.
+func (snd *sender) nextPSN() wire.PSN { return snd.sndNxt }
+
+// head returns the index of the oldest work request that has not completed.
+func (snd *sender) head() uint32 { return snd.done }
+
+// upcoming returns the work request whose packet leaves next, and which of its packets that is.
+func (snd *sender) upcoming() (w *sendWQE, k uint32) { return snd.at(snd.next), snd.packet }
+
+// room returns how many work requests may be posted.
+func (snd *sender) room() int { return int(snd.cold().limit - (snd.posted - snd.done)) }
+
+// waiting returns how many work requests are posted of which no packet has left.
+func (snd *sender) waiting() int { return int(snd.posted - snd.begun) }
+
+// begin sets what RTR→RTS sets.
+func (snd *sender) begin(a *RTSAttr) {
+	snd.sndNxt = a.SendPSN
+	snd.cold().reads = newOutstandingReads(a.MaxRdAtomic)
+}
+
+// finishOldest completes the oldest work request.
+func (snd *sender) finishOldest(s Status) {
+	w := snd.oldest()
+	snd.done++
+	snd.complete(w, s)
+}
+
+// skipOldest completes the oldest work request, no packet of which will leave any more.
+func (snd *sender) skipOldest(s Status) {
+	w := snd.oldest()
+	if snd.begun == snd.done { // as far as SQD is concerned, which waits for what has begun
+		snd.begun++
+	}
+	snd.done++
+	snd.next, snd.packet = snd.done, 0
+	snd.complete(w, s)
+}
+
+// goBack makes the packet una the next to leave: the oldest that is not acknowledged.
+func (snd *sender) goBack(una wire.PSN) {
+	snd.sndNxt, snd.next, snd.packet = una, snd.done, 0
+	if snd.hasBegun() {
+		snd.packet = uint32(una.Sub(snd.oldest().first))
+	}
+}
+
+// cancelWaiting flushes the work requests of which no packet has left, and returns how many.
+func (snd *sender) cancelWaiting() int {
+	n := snd.waiting()
+	for i := snd.begun; i != snd.posted; i++ {
+		snd.complete(snd.at(i), StatusWRFlushErr)
+	}
+	snd.posted = snd.begun
+	return n
+}
+
+// flush completes all work requests with an error, in order.
+func (snd *sender) flush() {
+	for ; !snd.isIdle(); snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	snd.next, snd.begun, snd.packet = snd.done, snd.done, 0
+	snd.cold().reads.clear()
+}
+
+// onReadsAnswered forgets the READs and atomics before una, which are answered.
+func (snd *sender) onReadsAnswered(una wire.PSN) { snd.cold().reads.removeBefore(una) }
+
+// readEnd returns where the outstanding READ or atomic request that holds psn ends.
+func (snd *sender) readEnd(psn wire.PSN) wire.PSN { return snd.cold().reads.end(psn) }
+
+// release ends the use of the completion queue.
+func (snd *sender) release() { snd.cold().cq.users-- }
+
+func (snd *sender) addStats(s *QPStats) {
+	s.PacketsSent, s.BytesSent = snd.packetsSent, snd.bytesSent
+}
+
+// left returns what is posted and not acknowledged. In a recovery what came behind the gap is not
+// acknowledged either.
+func (snd *sender) left() units.Bytes {
+	qp := snd.conn()
+	if snd.done == snd.begun {
+		return snd.cold().pending
+	}
+	w := snd.at(snd.done)
+	return snd.cold().pending - snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
+}
+
+// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without
+// payload count as a byte.
+func (snd *sender) outstanding() units.Bytes {
+	if snd.done == snd.posted {
+		return 0
+	}
+	return max(1, snd.left())
+}

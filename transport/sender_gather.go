@@ -1,0 +1,56 @@
+package transport
+
+// gather copies len(dst) bytes from offset of the message into a packet.
+func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
+	if len(dst) == 0 {
+		return true
+	}
+	if w.flags&Inline != 0 {
+		at := int(slot)*int(snd.cold().maxInline) + int(offset)
+		copy(dst, snd.q.inline[at:at+len(dst)])
+		return true
+	}
+	if w.sges == 1 {
+		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
+		if ok {
+			copy(dst, src)
+		}
+		return ok
+	}
+	return snd.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
+		n := copy(dst, piece)
+		dst = dst[n:]
+	})
+}
+
+// eachPiece walks n bytes from offset of a request's scatter/gather list.
+func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
+	visit func([]byte)) bool {
+	extra := snd.q.sges[slot*uint32(snd.cold().maxSGE-1):]
+	return walkSGEs(snd.q.pd, w.sge, extra, w.sges, offset, n, access, visit)
+}
+
+// walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
+// an element is not what its key allows.
+func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
+	access Access, visit func([]byte)) bool {
+	for i := uint8(0); i < count && n > 0; i++ {
+		s := first
+		if i > 0 {
+			s = extra[i-1]
+		}
+		if offset >= s.Length {
+			offset -= s.Length
+			continue
+		}
+		size := min(s.Length-offset, n)
+		piece, ok := pd.memory(s.Addr+uint64(offset), size, s.LKey, access)
+		if !ok {
+			return false
+		}
+		visit(piece)
+		n -= size
+		offset = 0
+	}
+	return n == 0
+}

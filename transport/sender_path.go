@@ -1,0 +1,290 @@
+package transport
+
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// transmit sends up to quantum packets of the queue pair's requests. It returns how many, and
+// whether it would send more had it another turn; when it must wait for an event (an ACK, a timer,
+// a neighbour) that event gives it its next turn.
+func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) {
+	qp := snd.conn()
+	if qp.ep.precedence == nil {
+		return snd.transmitNow(now, quantum)
+	}
+	if qp.cong.mustYield() {
+		return 0, false
+	}
+	sent, again = snd.transmitNow(now, quantum)
+	qp.cong.updateClaim()
+	return sent, again
+}
+
+// transmitNow does so, of a queue pair that no other one goes before.
+func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
+	sent, again = snd.transmitPackets(now, quantum)
+	snd.conn().cong.reportSent(now)
+	return sent, again
+}
+
+func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again bool) {
+	qp := snd.conn()
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return 0, false
+	}
+	if qp.Type == UD {
+		return snd.transmitDatagrams(quantum)
+	}
+	if qp.loss.isWaitingRNR() || qp.cong.isHeld() {
+		return 0, false
+	}
+	if (snd.next != snd.posted || qp.loss.isRecovering()) && !qp.isResolved() {
+		qp.loss.awaitNeighbor(now)
+		return 0, false
+	}
+	if qp.loss.isRecovering() {
+		var status sendStatus
+		if sent, status = qp.loss.retransmit(now, quantum); status != sendDone {
+			return sent, status == sendNoRoom
+		}
+	}
+	for sent < quantum {
+		if snd.next == snd.posted || qp.state == SQDrained && snd.next == snd.begun {
+			return sent, false
+		}
+		if qp.loss.isProbing() && snd.sndNxt != qp.loss.oldest() {
+			return sent, false
+		}
+		w := snd.at(snd.next)
+		if snd.packet == 0 {
+			w.first = snd.sndNxt
+			if w.flags&Fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
+				return sent, false
+			}
+		}
+		if qp.cong.hasRate() && sent > 0 { // since the packet before
+			return sent, true
+		}
+		var status sendStatus
+		if w.op.hasResponse() {
+			status = snd.sendRead(w, now)
+		} else {
+			status = snd.sendData(w, now)
+		}
+		switch status {
+		case sendBlocked:
+			return sent, false
+		case sendNoRoom:
+			return sent, true
+		case sendFailed:
+			qp.cong.reportSent(now)
+			qp.failAt(snd.next, StatusLocProtErr, AsyncQPFatal)
+			return sent, false
+		}
+		sent++
+	}
+	return sent, snd.next != snd.posted
+}
+
+type sendStatus uint8
+
+const (
+	sendDone    sendStatus = iota
+	sendBlocked            // by the window or the limit of outstanding READs
+	sendNoRoom             // in the port
+	sendFailed             // the local memory is not what the request says
+)
+
+// hasWindow reports whether the window admits n bytes more of what was never sent. When it has
+// become
+// smaller since the newest packet left, and that asked for no ACK, one more must: nothing else
+// would ever open it.
+func (loss *lossRecovery) hasWindow(n uint32) bool {
+	qp := loss.conn()
+	return (qp.cong.hasRoom(n) || loss.unasked) && qp.snd.nextPSN().Sub(loss.una) < qp.reach()
+}
+
+// hasRoom reports whether the window admits n more bytes. Something must always be in flight, or
+// no ACK
+// would ever open it: a single packet passes a window smaller than itself.
+func (cong *congestion) hasRoom(n uint32) bool {
+	qp := cong.conn()
+	return qp.loss.flight() == 0 || qp.loss.flight()+units.Bytes(n) <= cong.window
+}
+
+// acknowledgements are what an algorithm hears that is clocked by them: it gets one for each
+// packet, or for as many as the responder polls at a time.
+var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
+
+// sendData sends the next packet of a SEND or WRITE.
+func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
+	qp := snd.conn()
+	size := min(w.length-snd.packet<<qp.mtuShift, qp.mtu)
+	if !qp.loss.hasWindow(size) || qp.adm != nil && !qp.adm.admitsNext(w, snd.packet, now) {
+		return sendBlocked
+	}
+	ends := snd.packet+1 == w.packets
+	ask := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
+		snd.packet%ackEvery == ackEvery-1 || !qp.cong.hasRoomAfter(size, qp.mtu) ||
+		qp.loss.isProbing() ||
+		qp.loss.isTimerLate(now))
+	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ask); status != sendDone {
+		return status
+	}
+	if ask {
+		qp.adm.onAsked(snd.sndNxt, now)
+	}
+	snd.onSent(1, size, ask, now)
+	snd.packet++
+	snd.markBegun()
+	if ends {
+		snd.packet = 0
+		snd.next++
+		if qp.Type == UC {
+			snd.finishUnreliable()
+		}
+	}
+	return sendDone
+}
+
+// buildData puts packet k of a SEND or WRITE in line to leave; ask asks for an ACK.
+func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+	qp := snd.conn()
+	e := qp.ep
+	b := e.frame(qp.class)
+	if b == nil {
+		return sendNoRoom
+	}
+	offset := k << qp.mtuShift
+	size := min(w.length-offset, qp.mtu)
+	at := placeOf(k == 0, k+1 == w.packets)
+	op := opcodesRC[w.op][at]
+	if qp.Type == UC {
+		op = opcodesUC[w.op][at]
+	}
+	ends := at >= placeLast
+	room := b.Room()
+	outer, extra := op, 0
+	if qp.cong.hasTelemetry() {
+		outer, extra = wire.XDATA, wire.INTLen(qp.cong.telemetry())+int(op.Info().Ext)
+	} else if qp.cong.hasBolt() {
+		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
+	}
+	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
+	if a != nil {
+		flags |= a.onLeave(e.now)
+		if a.hasGrants() {
+			outer, extra = wire.XDATA, wire.GrantLen+int(op.Info().Ext)
+		}
+	}
+	if ask {
+		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.asksTiming())
+	}
+	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
+		extra+int(size))
+	frame := room[:total]
+	data := ext
+	if qp.cong.hasTelemetry() {
+		data += qp.cong.openINT(frame[ext:], op)
+	} else if qp.cong.hasBolt() {
+		data += qp.cong.openBolt(frame[ext:], op)
+	} else if a != nil && a.hasGrants() {
+		data += a.openGrant(frame[ext:], op)
+	}
+	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
+		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
+		data += wire.RETHLen
+	}
+	if ends && (w.op == OpSendImm || w.op == OpSendInv || w.op == OpWriteImm) {
+		binary.BigEndian.PutUint32(frame[data:], w.imm)
+		data += wire.ImmDtLen
+	}
+	if !snd.gather(frame[data:data+int(size)], w, slot, offset) {
+		return sendFailed
+	}
+	if class, ok := a.trafficClass(); ok {
+		qp.tmpl.SetFrameTOS(frame, class)
+	}
+	qp.tmpl.Seal(frame)
+	b.SetLen(total)
+	e.push(qp.class)
+	return sendDone
+}
+
+// markBegun notes that the request at next has left in part.
+func (snd *sender) markBegun() {
+	if snd.next == snd.begun {
+		snd.begun++
+	}
+}
+
+// hasRoomAfter reports whether a full packet may follow this one of size bytes without an ACK.
+func (cong *congestion) hasRoomAfter(size, mtu uint32) bool {
+	qp := cong.conn()
+	return qp.loss.flight()+units.Bytes(size)+units.Bytes(mtu) <= cong.window
+}
+
+// isTimerLate says that the timer has run for a while: with a paced flow the next packet that
+// would ask
+// for an ACK may come after it has expired.
+func (loss *lossRecovery) isTimerLate(now units.Time) bool {
+	return loss.rtoAt != 0 && now.After(loss.rtoAt.Add(-loss.timeout/4*3))
+}
+
+// finishUnreliable completes what has left: nobody will acknowledge it.
+func (snd *sender) finishUnreliable() {
+	qp := snd.conn()
+	qp.loss.acceptAll(snd.sndNxt)
+	for snd.done != snd.next {
+		w := snd.at(snd.done)
+		snd.done++
+		snd.complete(w, StatusSuccess)
+	}
+	qp.noticeDrained()
+}
+
+// onSent moves on by n PSNs that carry, or ask for, size bytes; ask says whether an ACK was asked
+// for.
+func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
+	qp, first := snd.conn(), snd.sndNxt
+	snd.count(size)
+	snd.sndNxt = first.Add(n)
+	qp.loss.onSent(first, n, size, ask, now)
+	qp.cong.onSent(size)
+	qp.loss.expectAnswer(now)
+	if qp.cong.expects(cc.TX) {
+		qp.cong.addSent(first, n, size, now)
+	}
+}
+
+// count counts a packet that carries, or asks for, size bytes.
+func (snd *sender) count(size uint32) {
+	snd.packetsSent++
+	snd.bytesSent += uint64(size)
+}
+
+// onSent takes n PSNs from first on as under way, which carry, or ask for, size bytes.
+func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now units.Time) {
+	qp, next := loss.conn(), first.Add(n)
+	loss.unasked = !asked
+	if qp.Type == RC {
+		loss.inFlight += units.Bytes(size)
+		qp.ep.stake.ask(now)
+	} else {
+		loss.una = next // nobody will acknowledge it: no window holds the rest of the message
+	}
+	if !next.After(loss.sndMax) {
+		loss.cold().retransmitted++
+		qp.ep.counters.Retransmitted++
+		qp.cong.forgetSendTimes(first, n)
+		return
+	}
+	loss.sndMax = next
+	if qp.Type == RC {
+		qp.cong.recordSendTime(first, n, now)
+	}
+}

@@ -1,0 +1,213 @@
+package transport
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// PostSend puts a work request into the send queue (ibv_post_send). The request is copied; with
+// Inline its data too. What cannot be queued is refused with an error and changes nothing; what
+// goes wrong later ends in a completion.
+func (qp *QueuePair) PostSend(wr *WorkRequest) error {
+	if wr.Op >= sendOps {
+		return fmt.Errorf("transport: QP %#x: post send: %v: %w", uint32(qp.Num), wr.Op, ErrInvalid)
+	}
+	switch qp.state {
+	case ReadyToSend, SQDrained:
+	case Errored: // ends at once, as in libibverbs
+		w := sendWQE{id: wr.ID, op: wr.Op, flags: Signaled}
+		qp.snd.complete(&w, StatusWRFlushErr)
+		return nil
+	default:
+		return qp.want("post a send", ReadyToSend)
+	}
+	return qp.snd.post(wr)
+}
+
+// post copies a work request into the queue.
+func (snd *sender) post(wr *WorkRequest) error {
+	qp := snd.conn()
+	if snd.posted-snd.done >= snd.cold().limit {
+		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w",
+			uint32(qp.Num), snd.cold().limit, ErrQueueFull)
+	}
+	slot := snd.slot(snd.posted)
+	w := snd.at(snd.posted)
+	if len(wr.SGList) == 1 && wr.Flags&Inline == 0 {
+		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
+	} else if err := snd.takeSource(w, wr, slot); err != nil {
+		return err
+	}
+	if qp.Type != RC || wr.Op >= OpRead || w.length > maxMessage {
+		if err := snd.checkRequest(w, wr, slot); err != nil {
+			return err
+		}
+	}
+	w.id, w.op, w.flags = wr.ID, wr.Op, wr.Flags
+	w.remoteAddr, w.rkey = wr.RemoteAddr, wr.RKey
+	w.imm = wr.Imm
+	if wr.Op == OpSendInv {
+		w.imm = wr.InvalidateKey
+	}
+	w.packets = max(1, uint32((uint64(w.length)+uint64(qp.mtu)-1)>>qp.mtuShift))
+	snd.cold().pending += units.Bytes(w.length)
+	if snd.posted == snd.done && qp.cong.expects(cc.POST) {
+		qp.cong.setNewWork(qp.Type == RC)
+	}
+	snd.posted++
+	if qp.adm != nil {
+		qp.adm.onPosted(w)
+	}
+	qp.ep.scheduleRequests(qp)
+	return nil
+}
+
+// takeSource copies a scatter/gather list or inline data into the slot.
+func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	qp := snd.conn()
+	refuse := func(format string, args ...any) error {
+		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num),
+			fmt.Sprintf(format, args...), ErrInvalid)
+	}
+	if wr.Flags&Inline != 0 {
+		if wr.Op >= OpRead {
+			return refuse("%v cannot be inline", wr.Op)
+		}
+		room := int(snd.cold().maxInline)
+		if len(wr.Data) > room {
+			return refuse("%d bytes inline, the queue takes %d", len(wr.Data), room)
+		}
+		copy(snd.q.inline[int(slot)*room:], wr.Data)
+		w.sges, w.length = 0, uint32(len(wr.Data))
+		return nil
+	}
+	if len(wr.SGList) > int(snd.cold().maxSGE) {
+		return refuse("%d elements, the queue takes %d", len(wr.SGList), snd.cold().maxSGE)
+	}
+	total := uint64(0)
+	extra := snd.q.sges[int(slot)*(int(snd.cold().maxSGE)-1):]
+	for i, s := range wr.SGList {
+		total += uint64(s.Length)
+		if i == 0 {
+			w.sge = s
+		} else {
+			extra[i-1] = s
+		}
+	}
+	if total > maxMessage {
+		return refuse("%d bytes are more than a message may have", total)
+	}
+	w.sges, w.length = uint8(len(wr.SGList)), uint32(total)
+	return nil
+}
+
+// checkRequest looks at what not every request needs.
+func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
+	qp := snd.conn()
+	refuse := func(err error, format string, args ...any) error {
+		return fmt.Errorf("transport: QP %#x: post %v: %s: %w", uint32(qp.Num), wr.Op,
+			fmt.Sprintf(format, args...), err)
+	}
+	if w.length > maxMessage {
+		return refuse(ErrInvalid, "%d bytes are more than a message may have", w.length)
+	}
+	switch qp.Type {
+	case RC:
+		if wr.Op.hasResponse() && snd.cold().reads.limit() == 0 {
+			return refuse(ErrUnsupported, "max_rd_atomic is 0")
+		}
+		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
+			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d, a READ may take %d",
+				w.length, n, qp.mtu, maxReadPSNs)
+		}
+		if wr.Op.isAtomic() {
+			if w.length != 8 {
+				return refuse(ErrInvalid, "the result takes 8 bytes, not %d", w.length)
+			}
+			snd.q.atomics[slot] = atomicArgs{wr.CompareAdd, wr.Swap}
+		}
+	case UC:
+		if wr.Op.hasResponse() || wr.Op == OpSendInv {
+			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+		}
+	case UD:
+		switch {
+		case wr.Op != OpSend && wr.Op != OpSendImm:
+			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+		case wr.AH == nil || wr.AH.ep != qp.ep || wr.AH.pd == nil:
+			return refuse(ErrInvalid, "no address handle of this endpoint that is not destroyed")
+		case wr.RemoteQPN > wire.QPNMask:
+			return refuse(ErrInvalid, "queue pair number %#x has more than 24 bits",
+				uint32(wr.RemoteQPN))
+		case w.length > qp.mtu:
+			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
+		}
+		snd.q.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
+	}
+	return nil
+}
+
+// PostRecv puts a receive request into the receive queue (ibv_post_recv).
+func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
+	switch {
+	case qp.rcv.isShared():
+		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w",
+			uint32(qp.Num), ErrInvalid)
+	case qp.state == Reset:
+		return qp.want("post a receive", Init)
+	case qp.state == Errored:
+		qp.rcv.completeRecv(rr.ID, StatusWRFlushErr, false)
+		return nil
+	}
+	err := qp.rcv.post(rr)
+	if err == nil && qp.adm != nil {
+		qp.adm.onReceivePosted()
+	}
+	return err
+}
+
+// complete makes the completion of a send work request, when it is asked for or an error.
+func (snd *sender) complete(w *sendWQE, s Status) {
+	qp := snd.conn()
+	snd.cold().pending -= units.Bytes(w.length)
+	if qp.adm != nil {
+		qp.adm.onCompleted(w)
+	}
+	if s == StatusSuccess && w.flags&Signaled == 0 && !snd.cold().signalAll {
+		return
+	}
+	wc := snd.cold().cq.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(w.id, s, completionOf[w.op], qp.Num)
+	if w.op.hasResponse() && s == StatusSuccess {
+		wc.ByteLen = w.length
+	}
+	snd.cold().cq.add(wc, false)
+}
+
+// completeRecv makes the completion of a receive that holds no message.
+func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
+	qp := rcv.conn()
+	wc := rcv.cq.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(id, s, CompRecv, qp.Num)
+	rcv.cq.add(wc, solicited)
+}
+
+// cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing
+// was. The flag keeps the flush, which loses more, from coming here again.
+func (qp *QueuePair) cqOverran() {
+	if qp.state != Errored {
+		qp.state = Errored // so that no packet is handled before Poll flushes it
+		qp.ep.overrun = append(qp.ep.overrun, qp)
+	}
+}

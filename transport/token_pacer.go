@@ -1,0 +1,205 @@
+package transport
+
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/pace"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
+
+// tokenPacer spaces the TOKENs of an endpoint, so that the data which they let go fits its link:
+// one
+// after the other by the wheel, each as long as what it releases takes. Granters wait by rank, and
+// in turns.
+type tokenPacer struct {
+	lists [cc.Ranks]struct{ head, tail *admission }
+	held  [maxTokenQueue]heldToken // of granters that queue theirs here; a ring
+	first int
+	count int
+	pacer *pace.Limiter // its only flow is the endpoint; nil before the first token
+	ep    *Endpoint
+}
+
+// maxTokenQueue is the longest queue that a granter may ask for.
+const maxTokenQueue = 16
+
+// heldToken waits for its time as in a switch.
+type heldToken struct {
+	adm    *admission
+	notice cc.Notice
+}
+
+// theEndpoint is the name of the pacer's flow.
+const theEndpoint = 0
+
+// queue has a granter wait for its time to send a token, or takes what it has for now.
+func (t *tokenPacer) queue(a *admission, now units.Time) {
+	if t.pacer == nil {
+		t.pacer = pace.NewLimiter(now)
+		t.pacer.Rate(theEndpoint, t.ep.tokenRate(), now)
+	}
+	if room := min(a.granter.Queue(), maxTokenQueue); room > 0 {
+		t.hold(a, room, now)
+	} else if !a.queued {
+		a.queued, a.since, a.next = true, now, nil
+		list := &t.lists[min(max(a.granter.Rank(), 0), cc.Ranks-1)]
+		if list.tail == nil {
+			list.head = a
+		} else {
+			list.tail.next = a
+		}
+		list.tail = a
+	}
+	t.pacer.Wait(theEndpoint, wire.TokenLen, now)
+}
+
+// hold takes what a granter sends by now into the ring, and drops what finds it full.
+func (t *tokenPacer) hold(a *admission, room int, now units.Time) {
+	// it spaces them itself; a granter that does not must not keep the core
+	for range room + maxTokenQueue {
+		if next := a.granter.Next(); next == 0 || next.After(now) {
+			break
+		}
+		n, some := a.granter.Emit(a.qp.adm.hasMissing(), now)
+		switch {
+		case !some:
+		case t.count < room:
+			t.held[(t.first+t.count)%maxTokenQueue] = heldToken{a, n}
+			t.count++
+		default:
+			t.ep.counters.TokensDropped++
+		}
+	}
+	a.qp.setTimer()
+}
+
+// waiting reports whether a token waits for its time.
+func (t *tokenPacer) waiting() bool {
+	if t.count > 0 {
+		return true
+	}
+	for i := range t.lists {
+		if t.lists[i].head != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// serve sends the tokens whose time has come. It returns how many.
+func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
+	if t.pacer == nil {
+		return 0
+	}
+	for sent < budget {
+		if _, due := t.pacer.Head(now); !due {
+			break
+		}
+		b := t.ep.frame(packet.ClassControl)
+		if b == nil {
+			break // the port has no room
+		}
+		size, some := t.send(b, now)
+		if some {
+			t.pacer.Sent(theEndpoint, size)
+			sent++
+		}
+		if !t.waiting() {
+			t.pacer.Leave(theEndpoint)
+			break
+		}
+		if some {
+			t.pacer.Again(theEndpoint, wire.TokenLen)
+		}
+	}
+	return sent
+}
+
+// send builds the token whose turn it is. It returns what it takes of the link, and false when who
+// had the turn had none.
+func (t *tokenPacer) send(b *packet.Buf, now units.Time) (size units.Bytes, some bool) {
+	if t.count > 0 {
+		h := &t.held[t.first]
+		t.first, t.count = (t.first+1)%maxTokenQueue, t.count-1
+		if !h.adm.maySendToken() {
+			return 0, false
+		}
+		return h.adm.sendToken(b, &h.notice), true
+	}
+	rank := t.nextRank(now)
+	if rank < 0 {
+		return 0, false
+	}
+	list := &t.lists[rank]
+	a := list.head
+	if list.head = a.next; list.head == nil {
+		list.tail = nil
+	}
+	a.queued, a.next = false, nil
+	if !a.maySendToken() {
+		return 0, false
+	}
+	n, ok := a.granter.Emit(a.qp.adm.hasMissing(), now)
+	if ok {
+		size = a.sendToken(b, &n)
+	}
+	a.scheduleGranter(now)
+	return size, ok
+}
+
+// longestWait is how long a granter may wait for its turn behind those of higher ranks: less than
+// gatePatience, or its sender would take this endpoint for dead.
+const longestWait = 50 * units.Millisecond
+
+// nextRank returns whose turn it is: the highest rank's, but for one that has waited too long; -1
+// when
+// nobody waits.
+func (t *tokenPacer) nextRank(now units.Time) int {
+	turn := -1
+	for rank := range t.lists {
+		if a := t.lists[rank].head; a != nil {
+			if turn = rank; now.Sub(a.since) > longestWait {
+				break
+			}
+		}
+	}
+	return turn
+}
+
+// next returns when the next token may leave, and false when none waits.
+func (t *tokenPacer) next() (units.Time, bool) {
+	if t.pacer == nil {
+		return 0, false
+	}
+	return t.pacer.Next()
+}
+
+// tokenRate is what the endpoint receives at, at most.
+func (e *Endpoint) tokenRate() units.BitRate {
+	if e.info.LinkRate > 0 {
+		return e.info.LinkRate
+	}
+	return unknownRate
+}
+
+// unknownRate is that of a port that does not say: tokens leave as fast as they come.
+const unknownRate = 10_000 * units.Gbps
+
+// maySendToken reports whether a token may leave. What waits for the next hop's address has
+// another turn
+// when that is known.
+func (a *admission) maySendToken() bool {
+	qp := a.qp
+	if a.gone {
+		return false
+	}
+	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {
+		return false
+	}
+	if !qp.isResolved() {
+		qp.ep.awaitNeighbor(qp)
+		return false
+	}
+	return true
+}
