@@ -173,7 +173,7 @@ func TestScenarioRefuses(t *testing.T) {
 			s.Probes.Queues = []sim.QueueProbe{{Queue: -1}}
 		},
 		"fault 0": func(s *sim.Scenario) {
-			s.Faults = fabric.Plan{{What: fabric.LinkDown, Port: 999}}
+			s.Faults = fabric.Plan{{Kind: fabric.LinkDown, Port: 999}}
 		},
 		"hpcc needs INT, and this p": func(s *sim.Scenario) {
 			s.Scheme.Control, s.Hosts.Plain = parsed(t, "hpcc"), true
