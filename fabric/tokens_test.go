@@ -17,20 +17,22 @@ func TestTokensOfTwoPriorities(t *testing.T) {
 	token := wireBytes(60)
 	const share = 0.0518
 	for _, c := range []struct {
-		// between tokens of the higher priority; 0: backlogged
-		high       units.Duration
+		high       float64 // tokens of the higher priority that arrive, of the share
 		highs, low float64 // of the share
-	}{
-		{0, 1, 0}, {2 * (100 * units.Gbps).Duration(units.Bytes(float64(token)/share)), 0.5, 0.5},
-	} {
+	}{{1.5, 1, 0}, {0.5, 0.5, 0.5}} {
 		n := fabric.Star(fabric.Parts{Switch: fabric.TokenSwitch{Tokens: []int{4, 5}, Token: token,
 			Data: 1538}.Config()}, 4, fabric.Link{Rate: 100 * units.Gbps})
-		at := units.Time(0)
-		openloop.Put(n, n.Host(0), func() (openloop.Frame, bool) {
-			at = at.Add(c.high)
-			return openloop.Frame{At: at, Len: 60, Dst: 3, DSCP: 44}, true
-		}, nil)
-		openloop.Put(n, n.Host(1), backlog(openloop.Frame{Len: 60, Dst: 3, DSCP: 36}, 0), nil)
+		// Half as much again as the share is a backlog that memory has room for: a switch without
+		// a limit of its buffer keeps every frame.
+		offer := func(host int, of float64, dscp uint8) {
+			at, gap := units.Time(0), (100 * units.Gbps).Duration(units.Bytes(float64(token)/share/of))
+			openloop.Put(n, n.Host(host), func() (openloop.Frame, bool) {
+				at = at.Add(gap)
+				return openloop.Frame{At: at, Len: 60, Dst: 3, DSCP: dscp}, true
+			}, nil)
+		}
+		offer(0, c.high, 44)
+		offer(1, 1.5, 36)
 		openloop.Put(n, n.Host(2), backlog(openloop.Frame{Len: 1500, Dst: 3}, 0), nil)
 		openloop.Put(n, n.Host(3), nil, nil)
 		run(t, n, span())
