@@ -50,7 +50,7 @@ func TestRegister(t *testing.T) {
 	_, err = cc.Parse("test-half:part=2")
 	assert.ErrorContains(t, err, "part=2 is outside (0, 1]")
 	_, err = cc.Parse("test-half:whole=1")
-	assert.ErrorContains(t, err, `no parameter "whole"`)
+	assert.ErrorContains(t, err, `unknown parameter "whole"`)
 	var help bytes.Buffer
 	require.NoError(t, cc.Help(&help, "test-half"))
 	assert.Contains(t, help.String(), "share of a BDP")
@@ -75,5 +75,5 @@ func TestRegisterPanics(t *testing.T) {
 	assert.PanicsWithValue(t, "cc: test-invalid: part=2 is outside (0, 1]",
 		ours("test-invalid", &invalid{}))
 	_, err := cc.Parse("test-invalid")
-	assert.ErrorContains(t, err, `no algorithm "test-invalid"`)
+	assert.ErrorContains(t, err, `unknown algorithm "test-invalid"`)
 }

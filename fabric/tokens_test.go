@@ -25,7 +25,8 @@ func TestTokensOfTwoPriorities(t *testing.T) {
 		// Half as much again as the share is a backlog that memory has room for: a switch without
 		// a limit of its buffer keeps every frame.
 		offer := func(host int, of float64, dscp uint8) {
-			at, gap := units.Time(0), (100 * units.Gbps).Duration(units.Bytes(float64(token)/share/of))
+			at, gap := units.Time(0),
+				(100 * units.Gbps).Duration(units.Bytes(float64(token)/share/of))
 			openloop.Put(n, n.Host(host), func() (openloop.Frame, bool) {
 				at = at.Add(gap)
 				return openloop.Frame{At: at, Len: 60, Dst: 3, DSCP: dscp}, true

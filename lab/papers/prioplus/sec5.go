@@ -20,7 +20,7 @@ import (
 
 // wrapper is the files that are the algorithm around the original CC: of package prioplus, whose
 // others read the table of channels, and the lots it draws, which it shares with tocc.
-var wrapper = []string{"prioplus/prioplus.go", "cc/lots.go"}
+var wrapper = []string{"prioplus/prioplus.go", "cc/rng.go"}
 
 // table is the file that is the table of channels.
 const table = "prioplus/channels.go"
