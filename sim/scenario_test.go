@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 		assert.Len(t, y, len(x))
 	}
 	_, err = sim.ParseScheme("cubic")
-	assert.ErrorContains(t, err, "no algorithm")
+	assert.ErrorContains(t, err, "unknown algorithm")
 }
 
 // Tokens of a scheme are granted by receivers that share state, one for each simulation.

@@ -203,8 +203,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "-x 1", "--gid-index 1 out of range: 0 --ip addresses"},
 		{writeBW, "--ip 10.0.0.1", "want an address with its prefix length"},
 		{writeBW, "--ip 224.0.0.1/24", "want a unicast address"},
-		{writeBW, "--cc quick", `there is no algorithm "quick"; there are bolt`},
-		{writeBW, "--cc fixed:beta=1", `there is no parameter "beta" (it is of`},
+		{writeBW, "--cc quick", `unknown algorithm "quick", want one of bolt`},
+		{writeBW, "--cc fixed:beta=1", `unknown parameter "beta"`},
 		{writeBW, "--cc fixed:window=0", "window"},
 		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target that could be moved; " +
 			"ledbat-dc and swift have"},

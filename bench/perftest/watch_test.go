@@ -96,7 +96,7 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 	var out, errs bytes.Buffer
 	require.Equal(t, exitFailed, Run(t.Context(), writeBW, []string{"--cc", "help=quick"}, &out,
 		&errs))
-	require.Contains(t, errs.String(), `there is no algorithm "quick"`)
+	require.Contains(t, errs.String(), `unknown algorithm "quick"`)
 }
 
 func TestChannelsAreExplained(t *testing.T) {

@@ -73,7 +73,7 @@ func TestBadFlags(t *testing.T) {
 		"-d loop: host": "host: want no server with -d loop:",
 		"--what":        "see --help",
 		"-d null: -m 9": "-m 9: want 256", "-d nosuch:": "nosuch",
-		"--cc quick": `--cc: there is no algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
+		"--cc quick": `--cc: unknown algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
 	} {
 		var errs strings.Builder
 		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs),

@@ -77,7 +77,7 @@ func TestSettings(t *testing.T) {
 		"-s -d loop: what":                        `unexpected argument "what"`,
 		"-s -d loop: --idle doze":                 "doze",
 		"-s -d loop: --ip 10.0.0.1/24 --nonsense": "unknown flag",
-		"-s -d loop: --cc quick":                  `--cc: there is no algorithm "quick"`,
+		"-s -d loop: --cc quick":                  `--cc: unknown algorithm "quick"`,
 		"-s -d loop: --cc hpcc":                   "--cc: hpcc needs INT",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)

@@ -185,7 +185,7 @@ func TestInvalidChildren(t *testing.T) {
 	m, err := process.NewMemory(4096)
 	require.NoError(t, err)
 	_, err = process.StartAgent(m, process.Agent{Algorithm: "quick", Path: path})
-	assert.ErrorContains(t, err, `no algorithm "quick"`)
+	assert.ErrorContains(t, err, `unknown algorithm "quick"`)
 	_, err = process.StartAgent(m, process.Agent{Algorithm: "hpcc", Path: path})
 	assert.ErrorContains(t, err, "hpcc needs INT")
 	_, err = process.OpenMemory(m.File, nicoffload.LinkBytes)
