@@ -206,8 +206,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--cc quick", `unknown algorithm "quick", want one of bolt`},
 		{writeBW, "--cc fixed:beta=1", `unknown parameter "beta"`},
 		{writeBW, "--cc fixed:window=0", "window"},
-		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target that could be moved; " +
-			"ledbat-dc and swift have"},
+		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target to move, " +
+			"want ledbat-dc or swift"},
 		{writeBW, "--cc swift --prio 8",
 			"--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
 		{writeBW, "--cc swift --prio 1,-1",
