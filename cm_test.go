@@ -401,11 +401,11 @@ func TestCMMisuse(t *testing.T) {
 		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "MaxRdAtomic 129 or MaxDestRdAtomic 2 out of range"},
 		"too much private data": {func(p *CMParams) {
 			p.Private = make([]byte, 57)
-		}, "57 bytes of private data are more than 56"},
+		}, "57 bytes of private data: want at most 56"},
 		"too many retries": {func(p *CMParams) { p.RetryCount = 8 }, "retry counts 8 and 7"},
 		"no path MTU": {func(p *CMParams) {
 			p.PathMTU = 1000
-		}, "path MTU 1000 is none of"},
+		}, "path MTU 1000: want 256, 512"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := a.params("")

@@ -65,7 +65,7 @@ func TestUpstreamCannot(t *testing.T) {
 		require.Equal(t, exitFailed, p.ends(20*time.Second))
 		require.Contains(t, p.result(),
 			"--data_validation: not supported by the peer, perftest 6.06")
-		require.Contains(t, p.result(), "--write_with_imm: the peer")
+		require.Contains(t, p.result(), "--write_with_imm: not supported by the peer")
 	}
 }
 
