@@ -2,4 +2,4 @@
 
 package main
 
-const raced = true
+const raceEnabled = true
