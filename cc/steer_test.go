@@ -21,8 +21,7 @@ func TestSteerables(t *testing.T) {
 			"channel, which takes the place of " +
 			"base_target, per_hop, fs_range, fs_min, fs_max, min_cwnd, max_cwnd, init_cwnd"},
 		{"ledbat-dc:target=6us", "cc: ledbat-dc: target=6us cannot be given to a flow with a " +
-			"channel, which takes the place of " +
-			"base, target, min_cwnd, max_cwnd, init_cwnd"},
+			"channel, which takes the place of base, target, min_cwnd, max_cwnd, init_cwnd"},
 	} {
 		spec, err := Parse(c.spec)
 		require.NoError(t, err)

@@ -20,11 +20,10 @@ var known = map[Scheme]string{
 	Loop:     "depth",
 	Memif:    "id bsize rsize socket-abstract secret zero-copy owner-uid owner-gid",
 	AFPacket: "qpairs blocksz framesz framecnt qdisc_bypass",
-	AFXDP: "start_queue queue_count shared_umem xdp_prog busy_budget force_copy " +
-		"use_cni",
-	Tap:  "remote persist",
-	Pcap: "infinite_rx phy_mac rx_iface rx_iface_in tx_iface iface",
-	Null: "size copy no-rx",
+	AFXDP:    "start_queue queue_count shared_umem xdp_prog busy_budget force_copy use_cni",
+	Tap:      "remote persist",
+	Pcap:     "infinite_rx phy_mac rx_iface rx_iface_in tx_iface iface",
+	Null:     "size copy no-rx",
 }
 
 // checkOptions refuses what the driver does not know.

@@ -56,8 +56,7 @@ func TestMessageLayout(t *testing.T) {
 		{"a custom segment of 5 bytes", Message{Flow: flow, Type: 7, Count: 1, SegmentID: 16,
 			Segment: []byte("hello"), Event: cc.Event{Kind: cc.CST}}, true,
 			"07003000" + "07" + "20" + "0100" + "0500000000000000" + "0000000000000000" +
-				"0000000000000000" +
-				"1000" + "0500" + "00000000" + "68656c6c6f" +
+				"00000000000000001000" + "0500" + "00000000" + "68656c6c6f" +
 				"00000000000000000000000000000000000000"},
 		{"a flow that began", Message{Flow: flow, Type: Started, Count: 1, First: 2}, false,
 			"07003000" + "20" + "00" + "0100" + "0000000000000000" + "0200000000000000" +

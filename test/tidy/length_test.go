@@ -18,16 +18,15 @@ const (
 var longFunctions = map[string]string{
 	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of " +
 		"its help",
-	"bytetuning/cmd/bytetuning.tune": "a command's flags and its run, in the order of " +
-		"its help",
-	"bytetuning/dialect.take":      "one case for each word of a switch's grammar",
-	"bytetuning/dialect.intents":   "one table of SONiC after the other",
-	"fabric.findRoutes":            "one breadth-first search",
-	"lab/papers/carc.build":        "one testbed, from its hosts to its flows",
-	"lab/papers/taurus.segments":   "one table of segments",
-	"lab/papers/taurus.overload":   "one experiment, from set-up to measurement",
-	"lab/studies/fabric.runIncast": "one testbed, from its hosts to its flows",
-	"nicoffload/ccp.Decode":        "one case for each kind of message",
+	"bytetuning/cmd/bytetuning.tune": "a command's flags and its run, in the order of its help",
+	"bytetuning/dialect.take":        "one case for each word of a switch's grammar",
+	"bytetuning/dialect.intents":     "one table of SONiC after the other",
+	"fabric.findRoutes":              "one breadth-first search",
+	"lab/papers/carc.build":          "one testbed, from its hosts to its flows",
+	"lab/papers/taurus.segments":     "one table of segments",
+	"lab/papers/taurus.overload":     "one experiment, from set-up to measurement",
+	"lab/studies/fabric.runIncast":   "one testbed, from its hosts to its flows",
+	"nicoffload/ccp.Decode":          "one case for each kind of message",
 }
 
 // TestLineWidth: no line is wider than 100 columns, unless a literal that cannot be broken makes

@@ -102,11 +102,10 @@ var fig8real = &experiment.Experiment{
 		r.Claim("fewer-misses", off.Percentile(50)/(on.Percentile(50)+0.01))
 		r.Note("fewer-misses", "canaries that missed, median over ticks above 0 and rounds: %.3f "+
 			"without credits, %.3f with; a first touch is %.0f ns in the cache and %.0f in "+
-			"memory, the clock's time with it. "+
-			"A message takes %.0f to %.0f ns (quartiles of rounds) with an eighth of the cache "+
-			"unconsumed, and %.0f to %.0f with %g times the cache: where two cores share no "+
-			"cache, which the host decides, "+
-			"the consumer finds in its own nothing that the producer wrote, however little it is",
+			"memory, the clock's time with it. A message takes %.0f to %.0f ns (quartiles of "+
+			"rounds) with an eighth of the cache unconsumed, and %.0f to %.0f with %g times the "+
+			"cache: where two cores share no cache, which the host decides, the consumer finds "+
+			"in its own nothing that the producer wrote, however little it is",
 			off.Percentile(50), on.Percentile(50), r.Values("touch hit").Percentile(50)*1e9,
 			r.Values("touch miss").Percentile(50)*1e9,
 			r.Values(backlogName(1./8)).Percentile(25)*1e9,

@@ -238,13 +238,12 @@ func speedupBars(name, title string, r *experiment.Results, of func(*experiment.
 
 // behind is why PrioPlus is not ahead, as far as it is known.
 const behind = ". Physical priorities complete the coflows of the highest priority a third " +
-	"sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). A part of it " +
-	"is that a request is an incast: 20 flows of 550 KB to one host, alone in the network, take " +
-	"0.96 ms with Swift, which is line rate, and with PrioPlus " +
-	"1.23, 1.16 and 1.11 ms at a high, middle and low priority, since all stop after their " +
-	"start. No better by more than a few per cent at small scale: " +
-	"hosts that send in strict priority, no limit for the highest ones, smaller first windows, " +
-	"no probes before the start, room and patience"
+	"sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). A part of it is that a request is an " +
+	"incast: 20 flows of 550 KB to one host, alone in the network, take 0.96 ms with Swift, " +
+	"which is line rate, and with PrioPlus 1.23, 1.16 and 1.11 ms at a high, middle and low " +
+	"priority, since all stop after their start. No better by more than a few per cent at small " +
+	"scale: hosts that send in strict priority, no limit for the highest ones, smaller first " +
+	"windows, no probes before the start, room and patience"
 
 // smaller is what the runs leave out.
 func smaller(r *experiment.Results) string {

@@ -37,9 +37,8 @@ var fig10a = &experiment.Experiment{
 			// Four priorities of ten flows at 10 Gb/s: far fewer packets than flows' windows need.
 			const few = "at 10 Gb/s a BDP is 15 packets, one and a half for each of ten flows: " +
 				"those that were stopped on their way up take #flow for 60 to 165 where 10 is " +
-				"right, " +
-				"and the link is theirs again only when it was halved down; at 100 Gb/s (full " +
-				"scale) it is not so"
+				"right, and the link is theirs again only when it was halved down; at 100 Gb/s " +
+				"(full scale) it is not so"
 			for _, claim := range []string{"takeover", "refill", "util", "starve"} {
 				r.Note(claim, few)
 			}

@@ -91,8 +91,7 @@ var fig10b = &experiment.Experiment{
 				"guess)")
 			r.Note("spread", "1.2 to 1.7 µs (of means of 50 µs) from 1.5 to 4 ms. Then flows "+
 				"end, and those that are left, with W_AI for 300, fill the queue again slowly: "+
-				"it sinks now and then, as "+
-				"in the published curve, in one of the seeds much more")
+				"it sinks now and then, as in the published curve, in one of the seeds much more")
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

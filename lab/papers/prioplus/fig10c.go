@@ -79,8 +79,7 @@ var fig10c = &experiment.Experiment{
 }
 
 const overshoot = "once all low flows have stopped the queue runs empty before the high windows " +
-	"fill the path, since those sum up to about a BDP then; " +
-	"at the base RTT each of the ten adds W_LS, an eighth of a BDP, in a round trip: 1.25 BDP " +
-	"together, the cycle of section 4.3.1. Where the queue does not " +
-	"run empty, by chance of the starts, it stays at the target (1.03), as in the published run, " +
-	"whose queue kept 31 KB"
+	"fill the path, since those sum up to about a BDP then; at the base RTT each of the ten adds " +
+	"W_LS, an eighth of a BDP, in a round trip: 1.25 BDP together, the cycle of section 4.3.1. " +
+	"Where the queue does not run empty, by chance of the starts, it stays at the target (1.03), " +
+	"as in the published run, whose queue kept 31 KB"

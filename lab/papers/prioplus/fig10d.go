@@ -89,11 +89,10 @@ var fig10d = &experiment.Experiment{
 		} else {
 			r.Note("linear", "A is what five flows let the delay swing by section 4.3.2, %.2f "+
 				"µs: with the 3.2 µs of 150 flows the use was 0.99 and more for every noise and "+
-				"every B. "+
-				"Even without noise the starts of five flows need 0.73 µs, below which they stop "+
-				"and come back for ever; "+
-				"the noise comes on top with less than 0.2 µs for once the testbed's, since the "+
-				"filter of two lets its tail pass", fig10dA(r.Scale))
+				"every B. Even without noise the starts of five flows need 0.73 µs, below which "+
+				"they stop and come back for ever; the noise comes on top with less than 0.2 µs "+
+				"for once the testbed's, since the filter of two lets its tail "+
+				"pass", fig10dA(r.Scale))
 		}
 		r.Claim("default-ok", r.Cell("default width").Values("util").Mean())
 	},

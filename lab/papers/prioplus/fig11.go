@@ -61,11 +61,10 @@ var fig11b = &experiment.Experiment{
 		}
 		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
 		r.Note("fewer-pauses",
-			"%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The "+
-				"highest target of 12 priorities is a queue of 600 KB, which is beyond the "+
-				"threshold "+
-				"of a port when most of it came in by one; Physical* has "+
-				"Swift's 25 µs, and its headroom is no part of the buffer", pauses(virtualSwift),
+			"%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The highest "+
+				"target of 12 priorities is a queue of 600 KB, which is beyond the threshold of "+
+				"a port when most of it came in by one; Physical* has Swift's 25 µs, and its "+
+				"headroom is no part of the buffer", pauses(virtualSwift),
 			pauses(ideal))
 		if r.Scale == experiment.Full {
 			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))

@@ -85,10 +85,9 @@ var fig13 = &experiment.Experiment{
 }
 
 const inOrder = "the gap measures physical priorities as much: their Swift takes the delay for a " +
-	"queue and slows down with it, so that the gap " +
-	"first shrinks; and without any delay it is larger the wider the channels, since to take " +
-	"over takes longer. PrioPlus's own mean completion " +
-	"time exceeds that without delay by a tenth from%s on"
+	"queue and slows down with it, so that the gap first shrinks; and without any delay it is " +
+	"larger the wider the channels, since to take over takes longer. PrioPlus's own mean " +
+	"completion time exceeds that without delay by a tenth from%s on"
 
 // ownKnees says from which delay on PrioPlus alone is slower by a tenth.
 func ownKnees(r *experiment.Results) (text string) {

@@ -108,9 +108,8 @@ var fig14 = &experiment.Experiment{
 			return all.Mean()
 		}
 		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly tell priorities apart: of the highest "+
-			"one large flows take %.1f times as long as under PrioPlus, "+
-			"of the low ones %.1f times, which are more and longer. Its parameters behind the "+
-			"figure are not disclosed",
+			"one large flows take %.1f times as long as under PrioPlus, of the low ones %.1f "+
+			"times, which are more and longer. Its parameters behind the figure are not disclosed",
 			of(deadlines, high, "large").Mean()/of(virtualSwift, high, "large").Mean(),
 			of(deadlines, low, "large").Mean()/of(virtualSwift, low, "large").Mean())
 		r.Claim("large-vs-d2tcp", 1-largest(virtualSwift)/largest(deadlines))

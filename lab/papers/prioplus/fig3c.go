@@ -65,9 +65,8 @@ var fig3c = &experiment.Experiment{
 			return c.Values("p95").Mean() - c.Values("p5").Mean()
 		}
 		const cause = "our transport re-times a packet that waits when its rate changes; in the " +
-			"published simulator it has got its time when the one " +
-			"before left, so that each cut comes a packet's gap later. With that rule alone, in " +
-			"this run: "
+			"published simulator it has got its time when the one before left, so that each cut " +
+			"comes a packet's gap later. With that rule alone, in this run: "
 		if r.Scale == experiment.Full {
 			r.Claim("under-utilised", us.Values("util").Mean())
 			r.Note("under-utilised", cause+"%.3f", theirs.Values("util").Mean())

@@ -59,8 +59,7 @@ var fig3d = &experiment.Experiment{
 		r.Claim("start-hurts", r.Values("least").Mean())
 		r.Claim("slow-restart", experiment.Seconds(r.Values("refill").Min()))
 		r.Note("probe-gap", "the high flows end after 0.6 ms, when the low windows are still at "+
-			"two packets: 2 Gb/s, as in the published run. "+
-			"100 Mb/s would take longer flows")
+			"two packets: 2 Gb/s, as in the published run. 100 Mb/s would take longer flows")
 		r.Claim("probe-gap", experiment.Seconds(r.Values("gap").Mean()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -33,10 +33,9 @@ var fig13a = &experiment.Experiment{
 			return 1e6 * r.Cell(fmt.Sprintf("x%g, CNPs %v", m, nicCNPs)).Values("dip").Max()
 		}
 		r.Note("dip", "token CC hears of marks each 50 µs at most, and a cut shows within that "+
-			"time: the windows of eight flows never are below a BDP together. "+
-			"When it hears each 4 µs they are, after the start, for %.0f µs, but with the "+
-			"recommended threshold too (%.0f µs): DCQCN's period of 900 µs decides, not the "+
-			"threshold", often(0.5), often(1))
+			"time: the windows of eight flows never are below a BDP together. When it hears each "+
+			"4 µs they are, after the start, for %.0f µs, but with the recommended threshold too "+
+			"(%.0f µs): DCQCN's period of 900 µs decides, not the threshold", often(0.5), often(1))
 		var util []float64
 		for _, m := range tokenMarks {
 			util = append(util, r.Cell(fmt.Sprintf("x%g", m)).Values("util").Mean())

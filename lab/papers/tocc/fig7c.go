@@ -27,8 +27,7 @@ var fig7c = &experiment.Experiment{
 		r.Claim("standing", standing(exactly))
 		r.Note("standing", "with a limiter at the data's rate: what tokens of others would take "+
 			"drains the queue else (%.2f). With flows both ways, whose ACKs nobody sets anything "+
-			"aside for, "+
-			"it is %.2f", standing(oneWay), standing(bothWays))
+			"aside for, it is %.2f", standing(oneWay), standing(bothWays))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return flowFigures(r, "tokens without CC, and DCQCN")

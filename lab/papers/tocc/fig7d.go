@@ -27,8 +27,7 @@ var fig7d = &experiment.Experiment{
 		r.Claim("drains", drains(exactly))
 		r.Note("drains", "with a limiter at the data's rate, since the queue drains without "+
 			"token CC else. With flows both ways %.2f: then data and ACKs are more than the link "+
-			"carries, "+
-			"tokens do not queue, and token CC hears nothing", drains(bothWays))
+			"carries, tokens do not queue, and token CC hears nothing", drains(bothWays))
 		r.Claim("full", cell(1, oneWay).Values("full").Mean())
 		tokens := differ(cell(1, oneWay), cell(2, oneWay), 0.05)
 		r.Claim("insensitive", tokens)

@@ -112,8 +112,7 @@ var fig8cf = &experiment.Experiment{
 			"%.2f of the time of the last on average; under DCQCN and TIMELY they end one after "+
 			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after "+
 			"%.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, whose turns "+
-			"come "+
-			"among theirs, take %.2f of their time under DCQCN",
+			"come among theirs, take %.2f of their time under DCQCN",
 			1e6*meanFCT("incast")(ours)/last(scheduled), 1e6*meanFCT("incast")(m.row(r, dcqcn))/
 				last(dcqcn), 1e6*meanFCT("incast")(m.row(r, timely))/last(timely),
 			last(scheduled), last(dcqcn), last(timely), last(hpcc),

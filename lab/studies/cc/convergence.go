@@ -70,9 +70,8 @@ var convergence = &experiment.Experiment{
 		r.Claim("swift-queue", swift)
 		r.Claim("ledbat-queue", led)
 		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: with 4 flows the "+
-			"newest window is 52 packets larger than the oldest when "+
-			"it joins (100 and 48, seed 1) and 52 larger 10 ms later (75 and 23); equal windows "+
-			"stay equal")
+			"newest window is 52 packets larger than the oldest when it joins (100 and 48, seed "+
+			"1) and 52 larger 10 ms later (75 and 23); equal windows stay equal")
 		r.Note("join", "dctcp, idctcp: the newest begins with alpha 1 and halves its window at "+
 			"once, the others have an alpha of some hundredths and hardly cut: "+
 			"101 and 51 packets of two flows 20 µs after the join, 115 and 63 after 1 ms, 98 and "+

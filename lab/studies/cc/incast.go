@@ -111,9 +111,8 @@ func runIncast(j *experiment.Job) error {
 }
 
 const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first " +
-	"BDP of all arrives that grows as fast as time does: with an ACK " +
-	"for each packet the first real cut comes when the whole burst is acknowledged (n=32: after " +
-	"341 µs of 1388, the queue is within 1.3 of its fixed point after 680). " +
-	"With an ACK for 16 packets the average lags, the cut comes after 164 µs, and the ratio is " +
-	"1.04; with gate_by_delay=true, as published, after 82 µs and 1.01. " +
-	"Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"
+	"BDP of all arrives that grows as fast as time does: with an ACK for each packet the first " +
+	"real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388, the queue " +
+	"is within 1.3 of its fixed point after 680). With an ACK for 16 packets the average lags, " +
+	"the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as published, " +
+	"after 82 µs and 1.01. Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"

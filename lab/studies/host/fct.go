@@ -103,8 +103,7 @@ func runFCT(j *experiment.Job) error {
 // noteFCT says why claims fail. Numbers are those of full scale.
 func noteFCT(r *experiment.Results) {
 	const probes = "swift prio 3 probes before it sends its first packet, and begins with an " +
-		"eighth of a " +
-		"BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
+		"eighth of a BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
 	r.Note("middle", probes)
 	r.Note("quiet-middle", probes)
 	r.Note("tail", "flows on a connection wait for what it has to recover")

@@ -257,18 +257,15 @@ func between(seed uint64, a algorithm, w world, senders int) (sim.Scenario, erro
 // noteNaps says why claims fail. Numbers are those of full scale.
 func noteNaps(r *experiment.Results) {
 	r.Note("goodput", "naps cost nothing, late ones neither; pollers that look each 50 µs do: the "+
-		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a BDP "+
-		"fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, DCTCP "+
-		"three with four, ToCC a seventh with one, whose tokens take turns with data; TIMELY's "+
-		"four "+
-		"flows have four fifths of it, and nine tenths with hosts that always look")
+		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a "+
+		"BDP fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, "+
+		"DCTCP three with four, ToCC a seventh with one, whose tokens take turns with data; "+
+		"TIMELY's four flows have four fifths of it, and nine tenths with hosts that always look")
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
-	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all the "+
-		"time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus leave "+
-		"the "+
-		"link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY (0.7); "+
-		"DCQCN, "+
-		"which measures none, does not")
+	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all "+
+		"the time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus "+
+		"leave the link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY "+
+		"(0.7); DCQCN, which measures none, does not")
 	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
 }
 
@@ -278,9 +275,8 @@ func noteCores(r *experiment.Results) {
 		"receiver's " +
 		"core for 3 ms (17.4 Gb/s of four flows); windows of a BDP have its half of the time, 12.2"
 	r.Note("goodput",
-		windows+". Where all hosts share one core, which they keep for 25 µs without "+
-			"work, a round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. "+
-			"TIMELY has "+
+		windows+". Where all hosts share one core, which they keep for 25 µs without work, a "+
+			"round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
 			"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
 	r.Note("latency", "each window of a BDP waits for a turn")
 	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows "+

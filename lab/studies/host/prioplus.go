@@ -221,10 +221,9 @@ func noisy(seed uint64, w world, senders int) func(int, *fabric.HostConfig) {
 // notePriorities says why claims fail.
 func notePriorities(r *experiment.Results) {
 	r.Note("share", "the takeover of channels of 64 and 128 µs takes milliseconds, of 70 or, at "+
-		"small scale, 30 "+
-		"(11 of them with 128 µs between ideal hosts, 0.90 of the bytes; 21 where hosts nap). "+
-		"Preempted for 3 ms of 10, hosts of the higher "+
-		"priority are away at moments at which those of the lower are not")
+		"small scale, 30 (11 of them with 128 µs between ideal hosts, 0.90 of the bytes; 21 "+
+		"where hosts nap). Preempted for 3 ms of 10, hosts of the higher priority are away at "+
+		"moments at which those of the lower are not")
 	r.Note("width",
 		"where no channel does, takeovers take too much of the time, or hosts of the higher "+
 			"priority are away for too much of it")

@@ -86,9 +86,8 @@ var Differences = []Known{
 	},
 	{
 		Name: "PSN of a repeated ACK",
-		Reason: "rxe repeats its last ACK, goroce acknowledges all that it has executed, " +
-			"READs and what asked for no ACK included: before its first, rxe says PSN " +
-			"0xffffff",
+		Reason: "rxe repeats its last ACK, goroce acknowledges all that it has executed, READs " +
+			"and what asked for no ACK included: before its first, rxe says PSN 0xffffff",
 		is: func(d *Difference, p *Packet) bool {
 			return p.message() && ack(d.Theirs) && ack(d.Ours) &&
 				d.Theirs[0].MSN == d.Ours[0].MSN &&
@@ -126,9 +125,8 @@ var Differences = []Known{
 	},
 	{
 		Name: "duplicate READ of a part",
-		Reason: "the response to the duplicate is one of its own, from FIRST or ONLY on, as " +
-			"hfi1 and qib have it; rxe goes on in the old one unless asked for its " +
-			"beginning",
+		Reason: "the response to the duplicate is one of its own, from FIRST or ONLY on, as hfi1 " +
+			"and qib have it; rxe goes on in the old one unless asked for its beginning",
 		is: func(d *Difference, p *Packet) bool {
 			return p.Op == wire.RCReadRequest &&
 				equalBut(d.Ours, d.Theirs, func(a *Answer) { a.Op, a.Syndrome, a.MSN = 0, 0, 0 }) &&
