@@ -21,7 +21,7 @@ type loop struct {
 	now     units.Time
 	out     cc.Outgoing
 	in      cc.Arrival
-	n       cc.Notice
+	n       cc.ControlMessage
 }
 
 func newLoop(t testing.TB, text string) *loop {
@@ -38,7 +38,7 @@ func newLoop(t testing.TB, text string) *loop {
 	gate.Posted(units.GiB, l.out.Backlog, l.now)
 	n, ok := gate.Emit(l.out.Backlog, l.now)
 	require.True(t, ok)
-	require.NoError(t, granter.Hear(&n, l.now))
+	require.NoError(t, granter.Receive(&n, l.now))
 	return l
 }
 
@@ -46,11 +46,11 @@ func (l *loop) Report(ev *cc.Event, now units.Time) {
 	ev.Flow = l.flow
 	l.Inline.Report(ev, now)
 	if d, ok := l.Decision(l.flow); ok {
-		l.granter.Decide(d, now)
+		l.granter.Apply(d, now)
 	}
 }
 
-func (*loop) Ask() {}
+func (*loop) Reschedule() {}
 
 // token is what a token costs its receiver: it goes, and the data comes.
 func (l *loop) token() bool {
@@ -67,11 +67,11 @@ func (l *loop) token() bool {
 // packet is what a token costs its sender: it comes, and a packet leaves.
 func (l *loop) packet(step uint32) bool {
 	l.now += 400_000
-	l.n = cc.Notice{Kind: cc.NoticeToken, Limit: l.n.Limit + step, Seq: l.n.Seq + 1}
-	if l.gate.Hear(&l.n, l.out.Backlog, l.now) != nil || !l.gate.Ready(&l.out, l.now) {
+	l.n = cc.ControlMessage{Kind: cc.TOKEN, Limit: l.n.Limit + step, Seq: l.n.Seq + 1}
+	if l.gate.Receive(&l.n, l.out.Backlog, l.now) != nil || !l.gate.Ready(&l.out, l.now) {
 		return false
 	}
-	l.gate.Took(&l.out, l.now)
+	l.gate.Sent(&l.out, l.now)
 	return true
 }
 
@@ -92,15 +92,15 @@ func TestNoTokenAllocates(t *testing.T) {
 // idleGate and idleGranter do nothing: what is left of a benchmark without the halves.
 type idleGate struct{ cc.Gate }
 
-func (*idleGate) Hear(*cc.Notice, cc.Backlog, units.Time) error { return nil }
-func (*idleGate) Ready(*cc.Outgoing, units.Time) bool           { return true }
-func (*idleGate) Took(*cc.Outgoing, units.Time) cc.Marks        { return cc.Marks{} }
+func (*idleGate) Receive(*cc.ControlMessage, cc.Backlog, units.Time) error { return nil }
+func (*idleGate) Ready(*cc.Outgoing, units.Time) bool                      { return true }
+func (*idleGate) Sent(*cc.Outgoing, units.Time) cc.Marks                   { return cc.Marks{} }
 
 type idleGranter struct{ cc.Granter }
 
 func (*idleGranter) Arrived(*cc.Arrival, units.Time) {}
-func (*idleGranter) Emit(bool, units.Time) (cc.Notice, bool) {
-	return cc.Notice{Kind: cc.NoticeToken, Releases: 4178}, true
+func (*idleGranter) Emit(bool, units.Time) (cc.ControlMessage, bool) {
+	return cc.ControlMessage{Kind: cc.TOKEN, Releases: 4178}, true
 }
 
 // least reports what one of a batch takes when nothing else has the core, the least of all batches;

@@ -82,18 +82,18 @@ func (r *CreditReceiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 // Consumed implements cc.Granter.
 func (*CreditReceiver) Consumed(units.Bytes, units.Time) {}
 
-// Hear implements cc.Granter.
-func (r *CreditReceiver) Hear(n *cc.Notice, now units.Time) error {
+// Receive implements cc.Granter.
+func (r *CreditReceiver) Receive(n *cc.ControlMessage, now units.Time) error {
 	needs := units.Bytes(int32(n.Demand - n.Spent))
 	switch {
-	case n.Kind != cc.NoticeRTS:
+	case n.Kind != cc.RTS:
 		return errNoRTS
 	case needs < 0:
 		return errDemand
 	}
 	r.heard = now
 	switch {
-	case n.Flags&cc.NoticeEnds != 0:
+	case n.Flags&cc.FlagEnd != 0:
 		r.running = false
 	case needs > 0 && !r.running:
 		r.begin(needs, now)
@@ -123,13 +123,13 @@ func (r *CreditReceiver) Next() units.Time {
 }
 
 // Emit implements cc.Granter.
-func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	switch {
 	case !r.running || r.at.After(now):
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	case now.Sub(r.heard) > stopTimeout:
 		r.running = false
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	if r.adapts {
 		r.rate.update(r.srtt, now)
@@ -143,7 +143,7 @@ func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool)
 	r.tally.Granted += r.k
 	r.tally.Wire += r.kw
 	r.tally.Notices++
-	n := cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: uint32(r.k), Seq: r.number,
+	n := cc.ControlMessage{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: uint32(r.k), Seq: r.number,
 		TrafficClass: r.tokenClass, Classed: true, Missing: incomplete}
 	n.Releases = r.spacing(r.kw)
 	return n, true
@@ -161,5 +161,5 @@ func (*CreditReceiver) Algorithm() cc.Algorithm { return nil }
 // Attach implements cc.Granter.
 func (*CreditReceiver) Attach(cc.Reporter) {}
 
-// Decide implements cc.Granter.
-func (*CreditReceiver) Decide(cc.Decision, units.Time) {}
+// Apply implements cc.Granter.
+func (*CreditReceiver) Apply(cc.Decision, units.Time) {}

@@ -73,11 +73,11 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		{"expresspass:jitter=0,alpha=1", 40, 1}, {"expresspass:jitter=0,cc=none", 1, 1}} {
 		r := creditsOf(t, c.text)
 		assert.Zero(t, r.Next())
-		require.NoError(t, r.Hear(rts(units.Bytes(c.packets)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(c.packets)*pkt, 0), 1))
 		assert.InDelta(t, c.rate, r.Rate(), 1e-9, "%s, %d packets", c.text, c.packets)
 		n, ok := r.Emit(false, 1)
 		require.True(t, ok)
-		assert.Equal(t, cc.NoticeSingle, n.Flags)
+		assert.Equal(t, cc.FlagSingle, n.Flags)
 		assert.EqualValues(t, pkt, n.Limit)
 		assert.EqualValues(t, 1550, n.Releases)
 		// at the largest rate tokens and data fill the line
@@ -86,8 +86,8 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		_, ok = r.Emit(false, r.Next()-1)
 		assert.False(t, ok)
 		stop := rts(5*pkt, 5*pkt)
-		stop.Flags = cc.NoticeEnds
-		require.NoError(t, r.Hear(stop, 2))
+		stop.Flags = cc.FlagEnd
+		require.NoError(t, r.Receive(stop, 2))
 		assert.Zero(t, r.Next())
 	}
 	assert.Equal(t, 8, creditsOf(t, "ep").Queue())
@@ -96,7 +96,7 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 // The number that data echoes tells which credits were lost; late and doubled ones tell nothing.
 func TestCreditLoss(t *testing.T) {
 	r := creditsOf(t, "expresspass:jitter=0,alpha=1")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	now := units.Time(1)
 	for range 10 {
 		now = r.Next()
@@ -132,7 +132,7 @@ func TestJitter(t *testing.T) {
 		path.Seed = uint32(i)
 		_, granter, err := parse(t, "expresspass:alpha=1").New(path)
 		require.NoError(t, err)
-		require.NoError(t, granter.Hear(rts(1000*pkt, 0), 1))
+		require.NoError(t, granter.Receive(rts(1000*pkt, 0), 1))
 		for range 100 {
 			at := granter.Next()
 			_, ok := granter.Emit(false, at)
@@ -149,7 +149,7 @@ func TestJitter(t *testing.T) {
 // A silent sender gets no credits for longer than 2 ms.
 func TestCreditsEndInSilence(t *testing.T) {
 	r := creditsOf(t, "expresspass:cc=none")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	var last units.Time
 	for r.Next() != 0 {
 		last = r.Next()
@@ -162,8 +162,8 @@ func TestCreditsEndInSilence(t *testing.T) {
 func TestCreditSender(t *testing.T) {
 	d := newDesk(t, "expresspass")
 	credit := func(number uint16) {
-		n := cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: pkt, Seq: number}
-		require.NoError(t, d.gate.Hear(&n, d.backlog(), d.now))
+		n := cc.ControlMessage{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: pkt, Seq: number}
+		require.NoError(t, d.gate.Receive(&n, d.backlog(), d.now))
 	}
 	d.post(3)
 	assert.Empty(t, d.take())
@@ -181,7 +181,7 @@ func TestCreditSender(t *testing.T) {
 	n := d.rts()
 	require.NotNil(t, n,
 		"a credit came in the last round trip, and one packet waits: an early stop")
-	assert.Equal(t, cc.NoticeEnds, n.Flags)
+	assert.Equal(t, cc.FlagEnd, n.Flags)
 	credit(9)
 	require.Len(t, d.take(), 1)
 	d.rts()
@@ -190,7 +190,7 @@ func TestCreditSender(t *testing.T) {
 	d.wait(2 * paper.BaseRTT)
 	n = d.rts()
 	require.NotNil(t, n, "the stop may be lost")
-	assert.Equal(t, cc.NoticeEnds, n.Flags)
+	assert.Equal(t, cc.FlagEnd, n.Flags)
 	assert.EqualValues(t, pkt, d.gate.(*CreditSender).Tally().Unneeded)
 	d.post(1)
 	n = d.rts()

@@ -31,8 +31,8 @@ func newCreditSender(p *plan) *CreditSender {
 		credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
 }
 
-// Wants implements cc.Gate.
-func (s *CreditSender) Wants() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkGrant }
+// Marks implements cc.Gate.
+func (s *CreditSender) Marks() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkGrant }
 
 // Posted implements cc.Gate.
 func (s *CreditSender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
@@ -67,8 +67,8 @@ func (s *CreditSender) old(c *credit, now units.Time) bool {
 	return s.age != 0 && now.Sub(c.at) >= s.age
 }
 
-// Took implements cc.Gate.
-func (s *CreditSender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (s *CreditSender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	s.expire(now)
 	marks, _ := s.took(p, now)
 	marks.Set &^= cc.MarkWantsMore | cc.MarkTokenMarked
@@ -105,12 +105,12 @@ func (s *CreditSender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 	s.settle(now)
 }
 
-// Hear implements cc.Gate.
-func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (s *CreditSender) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeToken:
+	case n.Kind != cc.TOKEN:
 		return errNoToken
-	case n.Flags&cc.NoticeSingle == 0:
+	case n.Flags&cc.FlagSingle == 0:
 		return errCounter
 	case n.Limit == 0 || units.Bytes(n.Limit) > s.most:
 		return errNoCredit
@@ -179,7 +179,7 @@ func (s *CreditSender) early() bool {
 }
 
 // Emit implements cc.Gate.
-func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	s.backlog(b)
 	s.expire(now)
 	repeat := s.blocked() && !s.patience.until().After(now)
@@ -187,7 +187,7 @@ func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 	if ok {
 		n.Spent, n.Demand = uint32(s.spent), uint32(s.spent+s.needs())
 		if s.stopped = s.waits == 0 || s.early() && !repeat; s.stopped {
-			n.Flags |= cc.NoticeEnds
+			n.Flags |= cc.FlagEnd
 		}
 	}
 	s.settle(now)

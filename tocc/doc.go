@@ -11,7 +11,7 @@
 //	[Sender], [Receiver]             counters: ToCC, Homa, NDP (sections V-A, V-B)
 //	[CreditSender], [CreditReceiver] credits of one packet each: ExpressPass
 //
-// The two speak by cc.Notice: RTS says how much waits, TOKEN how much may be sent, both as
+// The two speak by cc.ControlMessage: RTS says how much waits, TOKEN how much may be sent, both as
 // cumulative counters, so that a notice that is lost, doubled or late does no harm. The bytes of
 // tokens are payload; the window and the share of a link that tokens get are counted in bytes on
 // the wire.

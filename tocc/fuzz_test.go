@@ -47,7 +47,7 @@ func FuzzNotices(f *testing.F) {
 					if waits == 0 || !gate.Ready(&out, now) {
 						break
 					}
-					m := gate.Took(&out, now)
+					m := gate.Sent(&out, now)
 					if waits -= out.Bytes; m.Set&cc.MarkUnscheduled != 0 {
 						loose += out.Bytes
 					}
@@ -61,14 +61,15 @@ func FuzzNotices(f *testing.F) {
 					inFlight-bytes)
 				gate.Lost(bytes, backlog(), now)
 			case 3, 4:
-				n := cc.Notice{Kind: cc.NoticeKind(op / 8 % 3), Flags: cc.NoticeFlags(word()),
+				n := cc.ControlMessage{Kind: cc.ControlKind(op / 8 % 3),
+					Flags:  cc.ControlFlags(word()),
 					Demand: word(), Spent: word(),
 					Discarded: word(), CE: uint16(word()), Limit: word(), Seq: uint16(word()),
 					Priority: uint8(word()), Congested: op&64 != 0}
 				if op%8 == 3 {
-					_ = gate.Hear(&n, backlog(), now)
+					_ = gate.Receive(&n, backlog(), now)
 				} else {
-					_ = granter.Hear(&n, now)
+					_ = granter.Receive(&n, now)
 				}
 			case 5:
 				now = now.Add(units.Duration(word()) * units.Nanosecond / 16)

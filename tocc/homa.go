@@ -150,7 +150,7 @@ func (s *schedule) fill(asked *Receiver, now units.Time) {
 		if best != asked {
 			best.schedule(now)
 			if best.drive != nil {
-				best.drive.Ask()
+				best.drive.Reschedule()
 			}
 		}
 	}

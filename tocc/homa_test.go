@@ -14,7 +14,7 @@ import (
 type bell struct{ rung int }
 
 func (b *bell) Report(*cc.Event, units.Time) {}
-func (b *bell) Ask()                         { b.rung++ }
+func (b *bell) Reschedule()                  { b.rung++ }
 
 // receivers makes some of one endpoint.
 func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell) {
@@ -36,8 +36,8 @@ func TestHomaKeepsRTTBytes(t *testing.T) {
 	rs, _ := receivers(t, "homa", 1)
 	r := rs[0]
 	n := rts(55*pkt, 0)
-	n.Flags = cc.NoticeUnscheduled
-	require.NoError(t, r.Hear(n, 1))
+	n.Flags = cc.FlagUnscheduled
+	require.NoError(t, r.Receive(n, 1))
 	assert.Empty(t, grants(r, 1))
 	granted := 0
 	for i := range 100 {
@@ -60,7 +60,7 @@ func TestHomaKeepsRTTBytes(t *testing.T) {
 func TestHomaSRPT(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=2,unsch=0", 4)
 	for i, packets := range []units.Bytes{400, 300, 100, 200} {
-		require.NoError(t, rs[i].Hear(rts(packets*pkt, 0), 1))
+		require.NoError(t, rs[i].Receive(rts(packets*pkt, 0), 1))
 	}
 	granted := func(i int) (tokens int, priority uint8) {
 		for _, n := range grants(rs[i], 5) {
@@ -88,7 +88,7 @@ func TestHomaSRPT(t *testing.T) {
 	assert.Zero(t, bells[0].rung)
 
 	arrive(rs[2], 43, 0, 3)
-	require.NoError(t, rs[2].Hear(rts(150*pkt, 100*pkt), 3), "a new message of 50 packets")
+	require.NoError(t, rs[2].Receive(rts(150*pkt, 100*pkt), 3), "a new message of 50 packets")
 	tokens, priority = granted(2)
 	assert.Equal(t, 43, tokens)
 	assert.EqualValues(t, 1, priority)
@@ -101,8 +101,9 @@ func TestHomaForgets(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 100)
 	for round := range 3 {
 		for i, r := range rs {
-			require.NoError(t, r.Hear(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt),
-				1), "%d", i)
+			require.NoError(t,
+				r.Receive(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt),
+					1), "%d", i)
 		}
 		for pass := 0; len(rs[0].shared.top)+len(rs[0].shared.waiting) > 0; pass++ {
 			require.Less(t, pass, 200)
@@ -132,8 +133,8 @@ func TestHomaPriorities(t *testing.T) {
 	d := newDesk(t, "homa:unsch=0")
 	d.post(3)
 	d.says(3, 0, 0, 0)
-	n := cc.Notice{Kind: cc.NoticeToken, Limit: 3 * pkt, Priority: 4}
-	require.NoError(t, d.gate.Hear(&n, d.backlog(), d.now))
+	n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 3 * pkt, Priority: 4}
+	require.NoError(t, d.gate.Receive(&n, d.backlog(), d.now))
 	for _, m := range d.take() {
 		assert.EqualValues(t, 4<<5|0b10, m.TrafficClass)
 	}
@@ -145,8 +146,8 @@ func TestNDPPulls(t *testing.T) {
 	rs, _ := receivers(t, "ndp", 1)
 	r := rs[0]
 	n := rts(55*pkt, 0)
-	n.Flags = cc.NoticeUnscheduled
-	require.NoError(t, r.Hear(n, 1))
+	n.Flags = cc.FlagUnscheduled
+	require.NoError(t, r.Receive(n, 1))
 	arrive(r, 2, cc.MarkUnscheduled, 1)
 	for range 20 {
 		r.Missing(1, pkt, 1)
@@ -165,7 +166,7 @@ func TestNDPPulls(t *testing.T) {
 func TestHomaForgetsTheDead(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=1,unsch=0", 3)
 	for i, r := range rs {
-		require.NoError(t, r.Hear(rts(units.Bytes(100+i)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(100+i)*pkt, 0), 1))
 	}
 	require.NotEmpty(t, grants(rs[0], 1))
 	rs[1].Attach(nil)
@@ -181,20 +182,20 @@ func TestHomaForgetsTheDead(t *testing.T) {
 func TestHomaPassesOverTheSilent(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
 	now := units.Time(1)
-	require.NoError(t, rs[0].Hear(rts(1*pkt, 0), now))
+	require.NoError(t, rs[0].Receive(rts(1*pkt, 0), now))
 	require.NotEmpty(t, grants(rs[0], now))
 	served := false
 	for i := 0; i < 40 && !served; i++ {
 		now = now.Add(units.Millisecond)
 		grants(rs[0], now)
 		n := rts(100*pkt, 0)
-		n.Flags = cc.NoticeRepeat
-		require.NoError(t, rs[1].Hear(n, now))
+		n.Flags = cc.FlagRepeat
+		require.NoError(t, rs[1].Receive(n, now))
 		for _, token := range grants(rs[1], now) {
 			served = served || token.Limit > 0
 		}
 	}
 	assert.True(t, served)
-	require.NoError(t, rs[0].Hear(rts(3*pkt, 1*pkt), now))
+	require.NoError(t, rs[0].Receive(rts(3*pkt, 1*pkt), now))
 	assert.NotEmpty(t, grants(rs[0], now), "the shortest again")
 }

@@ -29,7 +29,7 @@ func TestWhatWaitsForHosts(t *testing.T) {
 		{units.Second, 15 * 65_800},
 	} {
 		_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(10_000*pkt, 0), 1))
 		require.Len(t, grants(r, 1), 43)
 		for range 300 {
 			late(r, c.gap, 2)
@@ -63,7 +63,7 @@ func TestLateTokens(t *testing.T) {
 		{"no more than is demanded", "unsch=0,k=1pkt,cc=none", 100 * us, 505, 0},
 	} {
 		_, r := pair(t, c.text, paper)
-		require.NoError(t, r.Hear(rts(units.Bytes(c.demand)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(c.demand)*pkt, 0), 1))
 		grants(r, 1)
 		most := units.Bytes(0)
 		for range 500 {
@@ -98,8 +98,8 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 		d.post(100)
 		d.says(100, 0, 0, 0)
 		for range 200 {
-			n := cc.Notice{Kind: cc.NoticeToken, Limit: 2 * pkt, Gap: c.gap}
-			require.NoError(t, s.Hear(&n, d.backlog(), d.now))
+			n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 2 * pkt, Gap: c.gap}
+			require.NoError(t, s.Receive(&n, d.backlog(), d.now))
 		}
 		assert.InDelta(t, c.lifetime.Microseconds(), s.lifetime().Microseconds(), 0.01)
 		now, b := d.now, d.backlog()
@@ -118,7 +118,7 @@ func TestTokensOfAGuessedPath(t *testing.T) {
 	guess.Guessed = true
 	for _, gap := range []units.Duration{0, 100 * us} {
 		g, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
-		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(10_000*pkt, 0), 1))
 		grants(r, 1)
 		assert.InDelta(t, 4*65_800, float64((r.limit-r.spent)*r.kw/r.k), 17*1538, "a window")
 		for i := range 160 {
@@ -132,8 +132,8 @@ func TestTokensOfAGuessedPath(t *testing.T) {
 		assert.Greater(t, (r.limit-r.spent)*r.kw/r.k, units.Bytes(4*65_800-17*1538), "%v", gap)
 		g.Posted(10_000*pkt, cc.Backlog{Waits: 10_000 * pkt}, 1)
 		for i := range 64 { // a round trip apart, so that a real-time BDP would be a packet
-			n := cc.Notice{Kind: cc.NoticeToken, Limit: uint32((i + 1) * pkt), Gap: gap}
-			require.NoError(t, g.Hear(&n, cc.Backlog{Waits: 10_000 * pkt},
+			n := cc.ControlMessage{Kind: cc.TOKEN, Limit: uint32((i + 1) * pkt), Gap: gap}
+			require.NoError(t, g.Receive(&n, cc.Backlog{Waits: 10_000 * pkt},
 				units.Time(1+i*3_000_000)))
 		}
 		assert.Zero(t, g.Tally().Discarded)
@@ -145,7 +145,7 @@ func TestAllIsGrantedOnAGuessedPath(t *testing.T) {
 	guess := paper
 	guess.Guessed = true
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
-	require.NoError(t, r.Hear(rts(777*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(777*pkt, 0), 1))
 	for grants(r, 1); r.spent < 777*pkt; grants(r, 2) {
 		require.Positive(t, r.limit-r.spent, "something is under way")
 		late(r, us, 2)

@@ -49,7 +49,7 @@ type model struct {
 	tokenAt   units.Time // when the next TOKEN may leave
 	tokenWake units.Time // the poll for it
 	askedR    units.Time
-	queue     []cc.Notice // of credits
+	queue     []cc.ControlMessage // of credits
 	draining  bool
 
 	// The wire.
@@ -77,7 +77,7 @@ func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	if a := granter.Algorithm(); a != nil {
 		m.flow = m.inline.Add(a, m.Now)
 		d, _ := m.inline.Decision(m.flow)
-		granter.Decide(d, m.Now)
+		granter.Apply(d, m.Now)
 	}
 	return m
 }
@@ -106,11 +106,11 @@ func (m *model) wakeAlgorithm() {
 
 func (m *model) decide() {
 	if d, ok := m.inline.Decision(m.flow); ok {
-		m.granter.Decide(d, m.Now)
+		m.granter.Apply(d, m.Now)
 	}
 }
 
-func (*model) Ask() {}
+func (*model) Reschedule() {}
 
 func (m *model) after(d units.Duration, do func()) { m.At(m.Now.Add(d), do) }
 
@@ -150,7 +150,7 @@ func (m *model) send() {
 		if !m.gate.Ready(&out, m.Now) {
 			break
 		}
-		m.leave(i, m.gate.Took(&out, m.Now))
+		m.leave(i, m.gate.Sent(&out, m.Now))
 	}
 	m.later()
 }
@@ -311,7 +311,7 @@ func (m *model) receive() {
 	}
 }
 
-func (m *model) space(n cc.Notice) {
+func (m *model) space(n cc.ControlMessage) {
 	if n.Releases > 0 {
 		m.tokenAt = max(m.tokenAt, m.Now).Add(m.path.LineRate.Duration(n.Releases + TokenWire))
 	}
@@ -333,7 +333,7 @@ func (m *model) drain() {
 	})
 }
 
-func (m *model) carryToken(n cc.Notice) {
+func (m *model) carryToken(n cc.ControlMessage) {
 	var missing []int
 	for j := m.epsn; n.Missing && j < m.seen && len(missing) < 32; j++ {
 		if !m.arrived[j] {
@@ -345,7 +345,7 @@ func (m *model) carryToken(n cc.Notice) {
 	}
 	m.after(m.path.BaseRTT/2, func() {
 		n.Congested = m.rng.Float64() < m.marks
-		require.NoError(m.t, m.gate.Hear(&n, m.backlog(), m.Now))
+		require.NoError(m.t, m.gate.Receive(&n, m.backlog(), m.Now))
 		for _, j := range missing {
 			if m.Now.Sub(m.packets[j].sent) > m.path.BaseRTT {
 				m.lose(j)
@@ -355,7 +355,7 @@ func (m *model) carryToken(n cc.Notice) {
 	})
 }
 
-func (m *model) carryRTS(n cc.Notice) {
+func (m *model) carryRTS(n cc.ControlMessage) {
 	if m.rng.Float64() < m.lossRTS {
 		return
 	}
@@ -368,7 +368,7 @@ func (m *model) carryRTS(n cc.Notice) {
 			m.sawUpTo(upto)
 			m.seen = max(m.seen, upto)
 		}
-		require.NoError(m.t, m.granter.Hear(&n, m.Now))
+		require.NoError(m.t, m.granter.Receive(&n, m.Now))
 		m.receive()
 	})
 }

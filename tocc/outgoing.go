@@ -153,9 +153,9 @@ func (s *sender) lost(b cc.Backlog) {
 }
 
 // heard takes in what every TOKEN may say.
-func (s *sender) heard(n *cc.Notice, now units.Time) {
+func (s *sender) heard(n *cc.ControlMessage, now units.Time) {
 	s.level = min(n.Priority, mostLevel)
-	if n.Flags&cc.NoticeAsks != 0 {
+	if n.Flags&cc.FlagQuery != 0 {
 		s.answers, s.question = true, n.Seq
 	}
 	if !n.Congested {
@@ -199,26 +199,26 @@ func (s *sender) progress(blocked bool, now units.Time) {
 }
 
 // emit answers the RTS that is due, counters left out.
-func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
+func (s *sender) emit(repeat bool, now units.Time) (cc.ControlMessage, bool) {
 	due := s.rtsAt != 0 && !s.rtsAt.After(now)
 	if !due && !repeat && !s.answers && !s.urgent {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
-	n := cc.Notice{Kind: cc.NoticeRTS, CE: s.ce}
+	n := cc.ControlMessage{Kind: cc.RTS, CE: s.ce}
 	if repeat {
-		n.Flags |= cc.NoticeRepeat
+		n.Flags |= cc.FlagRepeat
 		s.patience.repeated()
 		s.tally.Repeats++
 	}
 	if s.answers {
-		n.Flags |= cc.NoticeAnswers
+		n.Flags |= cc.FlagReply
 		n.Seq = s.question
 	}
 	if s.opens && s.allowance > 0 {
-		n.Flags |= cc.NoticeUnscheduled
+		n.Flags |= cc.FlagUnscheduled
 	}
 	if s.waits == 0 {
-		n.Flags |= cc.NoticeEnds
+		n.Flags |= cc.FlagEnd
 	}
 	if s.tail && s.allowance == 0 {
 		n.WithData, s.tail = true, false

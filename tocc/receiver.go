@@ -103,13 +103,13 @@ func (r *Receiver) used(seen units.Bytes) {
 // Consumed implements cc.Granter.
 func (*Receiver) Consumed(units.Bytes, units.Time) {}
 
-// Hear implements cc.Granter.
-func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
+// Receive implements cc.Granter.
+func (r *Receiver) Receive(n *cc.ControlMessage, now units.Time) error {
 	spent := near(r.limit, n.Spent)
 	needs := units.Bytes(int32(n.Demand - n.Spent))
 	waste := near24(r.waste, n.Discarded)
 	switch {
-	case n.Kind != cc.NoticeRTS:
+	case n.Kind != cc.RTS:
 		return errNoRTS
 	case spent > r.limit:
 		return errSpent
@@ -118,13 +118,13 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	case waste > spent:
 		return errDiscarded
 	}
-	if n.Flags&cc.NoticeRepeat == 0 {
+	if n.Flags&cc.FlagRepeat == 0 {
 		r.patience.from = now
 	}
 	r.more = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
-	if n.Flags&cc.NoticeUnscheduled != 0 && n.Flags&cc.NoticeRepeat == 0 {
+	if n.Flags&cc.FlagUnscheduled != 0 && n.Flags&cc.FlagRepeat == 0 {
 		r.unseen = r.unsch
 	}
 	if spent >= r.told && waste >= r.waste {
@@ -132,12 +132,12 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 			r.stall.discarded(r.patience.least, now)
 		}
 		r.told, r.waste = spent, waste
-		r.open = n.Flags&cc.NoticeEnds == 0
-		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
+		r.open = n.Flags&cc.FlagEnd == 0
+		if n.Flags&cc.FlagRepeat != 0 { // nothing is under way
 			r.seen, r.unseen = spent-waste, 0
 			r.patience.doubt = true
 			// who answers has heard of us
-			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open)
+			r.retell = n.Flags&cc.FlagReply == 0 && (spent < r.limit || r.open)
 		}
 		r.used(r.seen)
 		r.control.skipped(r)
@@ -146,7 +146,7 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 		r.ce = n.CE
 		r.control.congested(r, int(news), now)
 	}
-	if n.Flags&cc.NoticeAnswers != 0 {
+	if n.Flags&cc.FlagReply != 0 {
 		r.control.answered(r, n.Seq, now)
 	}
 	r.settle(before, now)
@@ -249,21 +249,21 @@ func (r *Receiver) schedule(now units.Time) {
 func (r *Receiver) Next() units.Time { return r.next }
 
 // Emit implements cc.Granter.
-func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true,
+func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
+	n := cc.ControlMessage{Kind: cc.TOKEN, TrafficClass: r.tokenClass, Classed: true,
 		Missing: incomplete}
 	before := r.demand
 	r.control.lapse(r, now)
 	switch {
 	case r.control.probes(now):
-		n.Flags = cc.NoticeAsks
+		n.Flags = cc.FlagQuery
 		r.control.asked(r.seq+1, now)
 	case r.grants() && !r.from(now).After(now):
 		r.grant(&n, now)
 	case r.retell && !r.retellAt(now).After(now):
 		r.patience.doubt = true
 	case r.waiting() && !r.patience.until().After(now):
-		n.Flags = cc.NoticeRepeat
+		n.Flags = cc.FlagRepeat
 		r.unseen = 0
 		r.patience.repeated()
 		r.tally.Repeats++
@@ -271,11 +271,11 @@ func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
 		if r.limit == r.spent { // it was about unscheduled packets, and there is nothing to repeat
 			r.patience.said = now
 			r.settle(before, now)
-			return cc.Notice{}, false
+			return cc.ControlMessage{}, false
 		}
 	default:
 		r.schedule(now)
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	r.retell = false
 	r.patience.said = now
@@ -306,7 +306,7 @@ func (r *Receiver) late() units.Bytes {
 }
 
 // grant lets one token go, or several.
-func (r *Receiver) grant(n *cc.Notice, now units.Time) {
+func (r *Receiver) grant(n *cc.ControlMessage, now units.Time) {
 	bytes := min(r.k, r.wants())
 	wire := r.kw
 	switch more := r.late(); {
@@ -350,8 +350,8 @@ func (r *Receiver) Attach(d cc.Reporter) {
 	}
 }
 
-// Decide implements cc.Granter.
-func (r *Receiver) Decide(d cc.Decision, now units.Time) {
+// Apply implements cc.Granter.
+func (r *Receiver) Apply(d cc.Decision, now units.Time) {
 	r.control.decided(r, d, now)
 	r.schedule(now)
 }

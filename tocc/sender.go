@@ -39,8 +39,8 @@ var (
 	errNoCredit  = errors.New("tocc: credit of 0 bytes, or of more than most")
 )
 
-// Wants implements cc.Gate.
-func (s *Sender) Wants() cc.MarkSet {
+// Marks implements cc.Gate.
+func (s *Sender) Marks() cc.MarkSet {
 	return cc.MarkUnscheduled | cc.MarkWantsMore | cc.MarkTokenMarked
 }
 
@@ -72,8 +72,8 @@ func (s *Sender) Ready(p *cc.Outgoing, now units.Time) bool {
 	return s.isUnscheduled(p) || p.Bytes <= s.usable(now)
 }
 
-// Took implements cc.Gate.
-func (s *Sender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (s *Sender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	s.expire(now)
 	marks, wantsMore := s.took(p, now)
 	if marks.Set&cc.MarkUnscheduled == 0 {
@@ -93,12 +93,12 @@ func (s *Sender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 	s.settle(now)
 }
 
-// Hear implements cc.Gate.
-func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (s *Sender) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeToken:
+	case n.Kind != cc.TOKEN:
 		return errNoToken
-	case n.Flags&cc.NoticeSingle != 0:
+	case n.Flags&cc.FlagSingle != 0:
 		return errSingle
 	}
 	s.backlog(b)
@@ -109,7 +109,7 @@ func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
 		s.granted(limit, now)
 	}
 	s.heard(n, now)
-	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
+	if n.Flags&cc.FlagRepeat != 0 && (s.waits == 0 || s.blocked()) {
 		s.echoes = true // what it repeats is spent: say so
 		if !s.answers {
 			s.answers, s.question = true, n.Seq
@@ -219,7 +219,7 @@ func (s *Sender) unknown() bool {
 }
 
 // Emit implements cc.Gate.
-func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	s.backlog(b)
 	s.expire(now)
 	repeat := s.rts && s.blocked() && !s.patience.until().After(now)
@@ -235,14 +235,14 @@ func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
 
 // account says, where the receiver waits or is waited for, that nothing is under way; or, when
 // something is, goes behind it, so that what does not come before it is known to be missing.
-func (s *Sender) account(n *cc.Notice, b cc.Backlog) {
-	silent := s.echoes || n.Flags&cc.NoticeRepeat != 0
+func (s *Sender) account(n *cc.ControlMessage, b cc.Backlog) {
+	silent := s.echoes || n.Flags&cc.FlagRepeat != 0
 	s.echoes = false
-	n.Flags &^= cc.NoticeRepeat
+	n.Flags &^= cc.FlagRepeat
 	switch {
 	case !silent:
 	case b.InFlight == 0:
-		n.Flags |= cc.NoticeRepeat
+		n.Flags |= cc.FlagRepeat
 	case s.overcommit == 0: // or packets overtake each other
 		n.WithData = true
 	}

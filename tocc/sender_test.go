@@ -41,7 +41,7 @@ func (d *desk) take() (marks []cc.Marks) {
 		if !d.gate.Ready(&out, d.now) {
 			break
 		}
-		marks = append(marks, d.gate.Took(&out, d.now))
+		marks = append(marks, d.gate.Sent(&out, d.now))
 		d.waits -= pkt
 		d.inFlight += pkt
 	}
@@ -49,13 +49,13 @@ func (d *desk) take() (marks []cc.Marks) {
 }
 
 // token is a TOKEN with a limit of so many packets.
-func (d *desk) token(limit int, flags cc.NoticeFlags, ce bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, Flags: flags, Limit: uint32(limit * pkt), Congested: ce}
-	require.NoError(d, d.gate.Hear(&n, d.backlog(), d.now))
+func (d *desk) token(limit int, flags cc.ControlFlags, ce bool) {
+	n := cc.ControlMessage{Kind: cc.TOKEN, Flags: flags, Limit: uint32(limit * pkt), Congested: ce}
+	require.NoError(d, d.gate.Receive(&n, d.backlog(), d.now))
 }
 
 // rts answers the RTS that is due, if one is.
-func (d *desk) rts() *cc.Notice {
+func (d *desk) rts() *cc.ControlMessage {
 	if at := d.gate.Next(); at == 0 || at.After(d.now) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (d *desk) rts() *cc.Notice {
 func (d *desk) wait(t units.Duration) { d.now = d.now.Add(t) }
 
 // says checks an RTS, in packets.
-func (d *desk) says(demand, spent, discarded int, flags cc.NoticeFlags) {
+func (d *desk) says(demand, spent, discarded int, flags cc.ControlFlags) {
 	d.Helper()
 	n := d.rts()
 	require.NotNil(d, n, "an RTS is due")
@@ -123,7 +123,7 @@ func TestUnscheduled(t *testing.T) {
 			continue
 		}
 		require.NotNil(t, first)
-		assert.Equal(t, cc.NoticeUnscheduled, first.Flags)
+		assert.Equal(t, cc.FlagUnscheduled, first.Flags)
 		assert.EqualValues(t, (c.posted-c.left)*pkt, first.Demand)
 		d.wait(10 * us)
 		assert.Nil(t, d.rts())
@@ -170,7 +170,7 @@ func TestOldTokens(t *testing.T) {
 		d.token(10, 0, false)
 		d.wait(c.after)
 		if c.left == 0 {
-			d.says(110, 10, 10, cc.NoticeRepeat)
+			d.says(110, 10, 10, cc.FlagRepeat)
 		}
 		assert.Len(t, d.take(), c.left, "%s after %v", c.text, c.after)
 		if c.left == 0 {
@@ -240,7 +240,7 @@ func TestDeadlockBreaker(t *testing.T) {
 		d.wait(after - 1)
 		require.Nil(t, d.rts(), "%v", after)
 		d.wait(1)
-		d.says(10, 0, 0, cc.NoticeRepeat)
+		d.says(10, 0, 0, cc.FlagRepeat)
 	}
 	d.token(1, 0, false)
 	d.take()
@@ -251,7 +251,7 @@ func TestDeadlockBreaker(t *testing.T) {
 	assert.Zero(t, n.Flags)
 	d.inFlight = 0
 	d.wait(4000 * us)
-	d.says(10, 1, 0, cc.NoticeRepeat)
+	d.says(10, 1, 0, cc.FlagRepeat)
 
 	d = newDesk(t, "unsch=0,k=1pkt,rts=off")
 	d.post(10)
@@ -269,8 +269,8 @@ func TestNothingLeft(t *testing.T) {
 	assert.EqualValues(t, 3*pkt, d.gate.(*Sender).Tally().Unneeded)
 	assert.Nil(t, d.rts())
 	d.inFlight = 0
-	d.token(5, cc.NoticeRepeat, false)
-	d.says(5, 5, 3, cc.NoticeRepeat|cc.NoticeEnds|cc.NoticeAnswers)
+	d.token(5, cc.FlagRepeat, false)
+	d.says(5, 5, 3, cc.FlagRepeat|cc.FlagEnd|cc.FlagReply)
 	d.post(1)
 	d.says(6, 5, 3, 0)
 }
@@ -287,7 +287,7 @@ func TestLost(t *testing.T) {
 	assert.False(t, d.gate.Ready(&out, d.now))
 	d.token(1, 0, false)
 	require.True(t, d.gate.Ready(&out, d.now))
-	assert.Zero(t, d.gate.Took(&out, d.now).Set)
+	assert.Zero(t, d.gate.Sent(&out, d.now).Set)
 }
 
 // Unscheduled packets of Aeolus are not ECN capable, and an RTS behind the last of them tells what
@@ -296,11 +296,11 @@ func TestAeolus(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		posted int
-		flags  cc.NoticeFlags
+		flags  cc.ControlFlags
 	}{
-		{"tocc+aeolus:k=1pkt,dscp=9", 3, cc.NoticeEnds},
-		{"ep+aeolus:dscp=9", 3, cc.NoticeEnds},
-		{"homa+aeolus", 3, cc.NoticeEnds},
+		{"tocc+aeolus:k=1pkt,dscp=9", 3, cc.FlagEnd},
+		{"ep+aeolus:dscp=9", 3, cc.FlagEnd},
+		{"homa+aeolus", 3, cc.FlagEnd},
 		{"tocc+aeolus:k=1pkt,dscp=9", 60, 0},
 	} {
 		d := newDesk(t, c.text)
@@ -323,19 +323,21 @@ func TestAeolus(t *testing.T) {
 // What a sender must not believe changes nothing.
 func TestVoidTokens(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
-	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeRTS}, d.backlog(), d.now))
-	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1},
-		d.backlog(), d.now))
+	assert.Error(t, d.gate.Receive(&cc.ControlMessage{Kind: cc.RTS}, d.backlog(), d.now))
+	assert.Error(t,
+		d.gate.Receive(&cc.ControlMessage{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: 1},
+			d.backlog(), d.now))
 	d.post(10_000)
-	require.NoError(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Limit: 1 << 30}, d.backlog(),
+	require.NoError(t, d.gate.Receive(&cc.ControlMessage{Kind: cc.TOKEN, Limit: 1 << 30},
+		d.backlog(),
 		d.now))
 	assert.InDelta(t, 16*65800/pkt, len(d.take()), 1, "clamped to 16 BDP")
 	assert.EqualValues(t, 1, d.gate.(*Sender).Tally().Clamped)
 	credits := newDesk(t, "expresspass")
-	for _, n := range []cc.Notice{{Kind: cc.NoticeRTS}, {Kind: cc.NoticeToken, Limit: 5},
-		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle},
-		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1 << 31}} {
-		assert.Error(t, credits.gate.Hear(&n, credits.backlog(), credits.now), "%+v", n)
+	for _, n := range []cc.ControlMessage{{Kind: cc.RTS}, {Kind: cc.TOKEN, Limit: 5},
+		{Kind: cc.TOKEN, Flags: cc.FlagSingle},
+		{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: 1 << 31}} {
+		assert.Error(t, credits.gate.Receive(&n, credits.backlog(), credits.now), "%+v", n)
 	}
 }
 
@@ -367,8 +369,8 @@ func TestCountersWrap(t *testing.T) {
 }
 
 // token is a TOKEN that brings a sender to a limit.
-func token(limit units.Bytes) *cc.Notice {
-	return &cc.Notice{Kind: cc.NoticeToken, Limit: uint32(limit)}
+func token(limit units.Bytes) *cc.ControlMessage {
+	return &cc.ControlMessage{Kind: cc.TOKEN, Limit: uint32(limit)}
 }
 
 // Tokens that are less than the packet that waits do not grow old: the rest may take longer to come
@@ -377,15 +379,15 @@ func TestPartsDoNotAge(t *testing.T) {
 	s, _ := pair(t, "unsch=0,age=20us", paper)
 	b := cc.Backlog{Waits: 28}
 	s.Posted(28, b, 1)
-	require.NoError(t, s.Hear(token(27), b, 2))
+	require.NoError(t, s.Receive(token(27), b, 2))
 	late := units.Time(0).Add(50 * us)
 	out := &cc.Outgoing{Bytes: 28, Message: 28, Backlog: b}
 	assert.False(t, s.Ready(out, late))
-	require.NoError(t, s.Hear(token(28), b, late))
+	require.NoError(t, s.Receive(token(28), b, late))
 	assert.Zero(t, s.Tally().Discarded)
 	assert.True(t, s.Ready(out, late))
 	later := late.Add(21 * us)
 	assert.False(t, s.Ready(out, later))
-	require.NoError(t, s.Hear(token(28), b, later))
+	require.NoError(t, s.Receive(token(28), b, later))
 	assert.EqualValues(t, 28, s.Tally().Discarded)
 }

@@ -13,7 +13,7 @@ type Spec struct {
 	scheme   string // "" is tocc
 	settings string // without cc
 	cc       string
-	control  cc.Control // in place of cc, when it is not nil
+	control  cc.Factory // in place of cc, when it is not nil
 }
 
 // Parse reads settings of ToCC, such as unsch=0,k=4096,cc=dcqcn:g=0.01, or a scheme's name and
@@ -80,7 +80,7 @@ func (s Spec) Name() string {
 
 // WithControl answers the same point with this token CC: one that has no name here, such as a
 // virtual priority.
-func (s Spec) WithControl(c cc.Control) Spec {
+func (s Spec) WithControl(c cc.Factory) Spec {
 	s.control = c
 	return s
 }
@@ -144,7 +144,7 @@ func (s Spec) check(o *options, path *cc.Path) error {
 }
 
 // tokenCC answers the token CC; nil for none, and for that of rate-based generation.
-func (s Spec) tokenCC(o *options) (cc.Control, error) {
+func (s Spec) tokenCC(o *options) (cc.Factory, error) {
 	switch {
 	case s.control != nil:
 		return s.control, nil

@@ -154,13 +154,13 @@ func TestWindowOfALongPath(t *testing.T) {
 		gate, granter, err := parse(t, text).New(long)
 		require.NoError(t, err)
 		r := granter.(*Receiver)
-		require.NoError(t, r.Hear(rts(100*units.MiB, 0), 1))
-		var last cc.Notice
+		require.NoError(t, r.Receive(rts(100*units.MiB, 0), 1))
+		var last cc.ControlMessage
 		for _, token := range grants(r, 1) {
 			last = token
 		}
 		assert.LessOrEqual(t, r.Window(), mostWindow, text)
-		require.NoError(t, gate.Hear(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
+		require.NoError(t, gate.Receive(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
 		assert.Zero(t, gate.(*Sender).Tally().Clamped, "%s: the sender takes what was granted",
 			text)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // server answers how flows are served. out gets to know the gates and granters.
-func (r run) server(m method, control cc.Control,
+func (r run) server(m method, control cc.Factory,
 	out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
 	plain := sim.Service{Control: control, AnswerClass: answerClass}
 	if m.Tokens == "" {
