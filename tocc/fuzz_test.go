@@ -10,9 +10,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// FuzzNotices is a hostile peer of either half, and a transport that does as it must: whatever
-// comes, no counter runs away, nothing leaves that may not, and neither half speaks for ever.
-func FuzzNotices(f *testing.F) {
+// FuzzControlMessages combines a hostile peer of either half with a correct transport. Whatever
+// arrives, no counter leaves its range, nothing is sent without permission, and neither half sends
+// for ever.
+func FuzzControlMessages(f *testing.F) {
 	f.Add(uint8(0), []byte("posted, took, lost, heard, emitted, waited, and all of that again"))
 	f.Add(uint8(1), []byte{0, 255, 1, 0, 2, 200, 3, 255, 255, 255, 255, 3, 0, 0, 0, 9, 4, 1, 5,
 		250})
@@ -91,12 +92,12 @@ func FuzzNotices(f *testing.F) {
 				require.Less(t, spoken, 2000, "the receiver speaks for ever")
 			}
 			if s, ok := gate.(*Sender); ok {
-				require.True(t, s.spent <= s.limit && s.waste <= s.spent &&
-					s.limit-s.spent <= s.most, "%+v", s)
+				require.True(t, s.spent <= s.limit && s.discarded <= s.spent &&
+					s.limit-s.spent <= s.maxWindow, "%+v", s)
 			}
 			if r, ok := granter.(*Receiver); ok {
-				require.True(t, r.spent <= r.limit && r.seen >= 0 && r.limit <= r.demand &&
-					r.unseen >= 0, "%+v", r)
+				require.True(t, r.spent <= r.limit && r.used >= 0 && r.limit <= r.demand &&
+					r.unscheduledInFlight >= 0, "%+v", r)
 			}
 		}
 	})

@@ -10,13 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bell counts who is asked.
+// bell counts calls of Reschedule.
 type bell struct{ rung int }
 
 func (b *bell) Report(*cc.Event, units.Time) {}
 func (b *bell) Reschedule()                  { b.rung++ }
 
-// receivers makes some of one endpoint.
+// receivers returns some receivers of one endpoint.
 func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell) {
 	e := parse(t, text).Endpoint()
 	for range n {
@@ -29,9 +29,9 @@ func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell)
 	return rs, bells
 }
 
-// An example with packets of 1456 and 43 of them under way: a message of 100 packets has 45
-// unscheduled. After the packets that arrive it has always as many under way, and the last grant is
-// the last byte.
+// The example has packets of 1456 bytes, 43 of them in flight, and a message of 100 packets, of
+// which 45 are unscheduled. After the packets that arrive as many are always in flight, and the
+// last grant ends with the last byte.
 func TestHomaKeepsRTTBytes(t *testing.T) {
 	rs, _ := receivers(t, "homa", 1)
 	r := rs[0]
@@ -55,8 +55,9 @@ func TestHomaKeepsRTTBytes(t *testing.T) {
 	}
 }
 
-// The shortest messages of an endpoint are granted, as many as overcommit says; the shortest has
-// the highest of as few priorities as there are messages; when one ends the next one is asked.
+// The shortest messages of an endpoint are granted, as many as overcommit allows. The shortest has
+// the highest of as few priorities as there are messages. When one ends the next one is
+// rescheduled.
 func TestHomaSRPT(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=2,unsch=0", 4)
 	for i, packets := range []units.Bytes{400, 300, 100, 200} {
@@ -76,7 +77,7 @@ func TestHomaSRPT(t *testing.T) {
 		assert.Equal(t, want.tokens, tokens, "message %d", i)
 		assert.Equal(t, want.priority, priority, "message %d", i)
 	}
-	for range 57 { // all that message 2 needs is granted: 300 packets are next
+	for range 57 { // message 2 is completely granted: that of 300 packets is next
 		arrive(rs[2], 1, 0, 2)
 		granted(2)
 	}
@@ -96,7 +97,7 @@ func TestHomaSRPT(t *testing.T) {
 	assert.Empty(t, grants(rs[1], 3), "it has stepped back")
 }
 
-// Whoever is nobody's message any more does not stay in the schedule.
+// A message that ended does not remain in the schedule.
 func TestHomaForgets(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 100)
 	for round := range 3 {
@@ -113,12 +114,12 @@ func TestHomaForgets(t *testing.T) {
 		}
 	}
 	for _, r := range rs {
-		assert.EqualValues(t, 30*pkt, r.Tally().Granted)
+		assert.EqualValues(t, 30*pkt, r.Stats().Granted)
 	}
 }
 
 // Unscheduled packets have priorities above those of grants, by the size of their message;
-// scheduled ones what the grant says.
+// scheduled ones have the priority of the grant.
 func TestHomaPriorities(t *testing.T) {
 	for _, c := range []struct {
 		size  int
@@ -140,8 +141,8 @@ func TestHomaPriorities(t *testing.T) {
 	}
 }
 
-// NDP pulls a packet for each that came, or whose header came, at line rate, and names those that
-// were cut.
+// NDP pulls a packet for each packet or trimmed header that arrives, at line rate, and names the
+// trimmed ones.
 func TestNDPPulls(t *testing.T) {
 	rs, _ := receivers(t, "ndp", 1)
 	r := rs[0]
@@ -162,7 +163,7 @@ func TestNDPPulls(t *testing.T) {
 	assert.Equal(t, 75*pkt, int(r.demand), "20 packets more than before")
 }
 
-// The message of a connection that ended is not waited for: the next one has its place.
+// The message of a connection that ended makes room for the next one.
 func TestHomaForgetsTheDead(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=1,unsch=0", 3)
 	for i, r := range rs {
@@ -177,8 +178,8 @@ func TestHomaForgetsTheDead(t *testing.T) {
 	assert.NotEmpty(t, grants(rs[2], 3))
 }
 
-// A short message whose sender is silent makes room for a longer one, and comes back when its
-// sender does.
+// A short message whose sender is silent makes room for a longer one, and returns when its sender
+// does.
 func TestHomaPassesOverTheSilent(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
 	now := units.Time(1)

@@ -10,14 +10,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// arrive is packets of data.
+// arrive delivers packets of data.
 func arrive(r cc.Granter, packets int, set cc.MarkSet, now units.Time) {
 	for range packets {
 		r.Arrived(&cc.Arrival{Bytes: pkt, Set: set}, now)
 	}
 }
 
-// A token for what came, while more is demanded; nothing more then.
+// Arriving data brings as many tokens, while more is demanded, and none afterwards.
 func TestDataDriven(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Receive(rts(60*pkt, 0), 1))
@@ -31,10 +31,10 @@ func TestDataDriven(t *testing.T) {
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
 	assert.Zero(t, r.Next(), "all that was granted came")
-	assert.EqualValues(t, 60*pkt, r.Tally().Granted)
+	assert.EqualValues(t, 60*pkt, r.Stats().Granted)
 }
 
-// Without an RTS the wants-more mark brings tokens for what is sure to wait: a BDP, this packet
+// Without an RTS the wants-more mark brings tokens for what certainly waits: a BDP, this packet
 // included.
 func TestWantsMore(t *testing.T) {
 	_, r := pair(t, "k=1pkt,cc=none", paper)
@@ -51,7 +51,7 @@ func TestWantsMore(t *testing.T) {
 	assert.Equal(t, 43*pkt+units.Bytes(65800), r.demand)
 }
 
-// Unscheduled packets that are announced count as under way: tokens come as they do, not before.
+// Announced unscheduled packets count as in flight: tokens are sent as they arrive, not before.
 func TestAfterUnscheduled(t *testing.T) {
 	_, r := pair(t, "k=1pkt,cc=none", paper)
 	n := rts(50*pkt, 0)
@@ -62,7 +62,7 @@ func TestAfterUnscheduled(t *testing.T) {
 		arrive(r, 1, cc.MarkUnscheduled, 2)
 		tokens := 1
 		if i < 2 {
-			tokens = 0 // they take 45·1538 bytes of the link, and the window is 65 800: 42.8
+			tokens = 0 // 45·1538 bytes on the link exceed the window, 65 800: 42.8
 		}
 		require.Len(t, grants(r, 2), tokens)
 	}
@@ -86,8 +86,8 @@ func TestAllocationRatio(t *testing.T) {
 	assert.Len(t, grants(r, 1), 15, "65 800 / 4424 = 14.9")
 }
 
-// A receiver that hears nothing of its tokens says the newest again, after 50 us, then half as
-// often each time.
+// A receiver that gets no response to its tokens repeats the newest one after 50 us, then at
+// intervals that double.
 func TestRepeats(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now := units.Time(0).Add(us)
@@ -109,8 +109,8 @@ func TestRepeats(t *testing.T) {
 	assert.Zero(t, r.Next())
 }
 
-// A sender that did not hear a limit hears it again, but no sooner than what was said of late can
-// be there.
+// A sender that does not know the limit is informed again, but not before a recent TOKEN can
+// have arrived.
 func TestRetells(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
@@ -125,8 +125,8 @@ func TestRetells(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
 }
 
-// One that waits is answered, also when there is nothing that it does not know, so that it takes us
-// for alive.
+// A sender that waits gets a reply even if there is nothing new, so that it considers the receiver
+// alive.
 func TestAnswersWhoWaits(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
 	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
@@ -142,8 +142,8 @@ func TestAnswersWhoWaits(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags)
 }
 
-// What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts
-// once. So does what the sender discarded.
+// Lost data is granted again, and the TOKEN names it; both ends report it and it counts once. So do
+// discarded tokens.
 func TestLossAndDiscard(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Receive(rts(10*pkt, 0), 1))
@@ -156,7 +156,7 @@ func TestLossAndDiscard(t *testing.T) {
 	assert.EqualValues(t, 11*pkt, n.Limit)
 	require.NoError(t, r.Receive(rts(12*pkt, 10*pkt), 2), "the sender says the same")
 	assert.Len(t, grants(r, 2), 1)
-	assert.EqualValues(t, 12*pkt, r.Tally().Granted)
+	assert.EqualValues(t, 12*pkt, r.Stats().Granted)
 
 	_, r = pair(t, "unsch=0,k=1pkt,cc=none,window=10pkt", paper)
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
@@ -169,7 +169,7 @@ func TestLossAndDiscard(t *testing.T) {
 	assert.Len(t, grants(r, 3), 2)
 }
 
-// Without volume control every packet brings a token, until the sender says that it is done.
+// Without volume control every packet brings a token, until the sender reports an empty backlog.
 func TestNoVolumeControl(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,volume=off", paper)
 	require.NoError(t, r.Receive(rts(2*pkt, 0), 1))
@@ -183,7 +183,7 @@ func TestNoVolumeControl(t *testing.T) {
 	assert.Zero(t, r.Next())
 }
 
-// What a receiver must not believe changes nothing.
+// Invalid messages change nothing.
 func TestVoidRTS(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	for _, n := range []cc.ControlMessage{
@@ -197,13 +197,13 @@ func TestVoidRTS(t *testing.T) {
 	}
 }
 
-// report is what an algorithm heard.
+// report is an event that an algorithm got.
 type report struct {
 	ev  cc.Event
 	now units.Time
 }
 
-// listener keeps events, and decides nothing.
+// listener records events and never changes its decision.
 type listener struct{ heard []report }
 
 func (l *listener) Report(ev *cc.Event, now units.Time) {
@@ -226,8 +226,8 @@ func listening(t *testing.T, text string) (*Receiver, *listener) {
 	return r, l
 }
 
-// DCQCN hears of a CNP at most once in 50 us, whichever way a mark comes: on data, in an RTS, or as
-// CE on an unscheduled packet. CE on a packet that had a token says nothing of tokens.
+// DCQCN gets a CNP at most once in 50 us, whichever way a mark arrives: on data, in an RTS, or as
+// CE on an unscheduled packet. CE on a packet that had a token does not concern tokens.
 func TestMarksAsCNPs(t *testing.T) {
 	r, l := listening(t, "k=1pkt")
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
@@ -255,7 +255,7 @@ func TestMarksAsCNPs(t *testing.T) {
 	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds(), "the mark was lost with its packet")
 }
 
-// DCTCP hears of each token that was used, and which were marked.
+// DCTCP gets an event for each used token, with the marked ones.
 func TestMarksPacketForPacket(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=2pkt,cc=dctcp")
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
@@ -277,8 +277,8 @@ func TestMarksPacketForPacket(t *testing.T) {
 	}
 }
 
-// A delay algorithm gets the time from when a token left until the data that used it came: not of
-// tokens that were discarded or said again.
+// A delay algorithm gets the time from the sending of a token to the arrival of the data that used
+// it, but not for tokens that were discarded or repeated.
 func TestTokenDelay(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift,window=3pkt")
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
@@ -302,8 +302,8 @@ func TestTokenDelay(t *testing.T) {
 	require.Equal(t, []cc.Kind{cc.ACK}, l.kinds(), "which of the two let it go?")
 }
 
-// W of a Decision: a window as it is, on the wire; a rate as the BDP at that rate; never less than
-// a token, which then are spaced.
+// W of a Decision is the window, on the wire, or the BDP at the rate. It is never less than a
+// token; a smaller one spaces the tokens.
 func TestWindowOfADecision(t *testing.T) {
 	for _, c := range []struct {
 		d      cc.Decision
@@ -340,8 +340,8 @@ func TestWindowOfADecision(t *testing.T) {
 	}
 }
 
-// A stopped flow asks how long the way is by a TOKEN that grants nothing; the RTS that answers it
-// is the sample. One that gets no answer is lost.
+// A stopped flow probes by a TOKEN that grants nothing; the RTS that replies gives the sample. A
+// probe without a reply is lost.
 func TestProbes(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift")
 	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
@@ -374,8 +374,8 @@ func TestProbes(t *testing.T) {
 	assert.True(t, l.heard[0].ev.Probe)
 }
 
-// While the sender asks for more every token is a whole one; the remainder comes with the packets
-// behind.
+// While the sender requests more tokens every token is a whole one; the remainder is granted with
+// the packets behind.
 func TestWholeTokens(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
 	_, r := pair(t, "unsch=0,k=8192,cc=none", path)
@@ -397,8 +397,8 @@ func TestWholeTokens(t *testing.T) {
 		"what the last packet that asked knew of")
 }
 
-// A sender that cannot send discards its tokens and says so: it gets them ever more slowly, until
-// data comes.
+// A sender that cannot send discards its tokens and reports it. It gets tokens ever more slowly,
+// until data arrives.
 func TestLull(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now, spent := units.Time(1), units.Bytes(0)
@@ -417,10 +417,10 @@ func TestLull(t *testing.T) {
 	for i := range stallThreshold + 1 {
 		require.Zero(t, waits(), "RTS %d", i)
 	}
-	for wait := 50 * us; wait < mostPatience; wait *= 2 {
+	for wait := 50 * us; wait < maxBackoff; wait *= 2 {
 		require.Equal(t, wait, waits())
 	}
-	require.Equal(t, mostPatience, waits())
+	require.Equal(t, maxBackoff, waits())
 	arrive(r, 1, 0, now)
 	require.Zero(t, waits())
 }

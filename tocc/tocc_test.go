@@ -28,7 +28,7 @@ func pair(t testing.TB, text string, path cc.Path) (*Sender, *Receiver) {
 	return gate.(*Sender), granter.(*Receiver)
 }
 
-// grants takes all TOKENs that may go now.
+// grants returns all TOKENs that may be sent now.
 func grants(r cc.Granter, now units.Time) (tokens []cc.ControlMessage) {
 	for at := r.Next(); at != 0 && !at.After(now); at = r.Next() {
 		if n, ok := r.Emit(false, now); ok {
@@ -58,7 +58,7 @@ func TestFirstTokens(t *testing.T) {
 }
 
 // DCQCN over tokens: an echo with alpha 1 halves the rate and so W, to 32.9 KB, which is 21.4
-// tokens: at most 22 are under way. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
+// tokens: at most 22 are in flight. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
 func TestWindowOfARate(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt", paper)
 	var inline cc.Inline
@@ -90,7 +90,7 @@ func TestWindowOfARate(t *testing.T) {
 	require.Len(t, grants(r, now), 11, "33 under way")
 }
 
-// driver is a transport's part in token CC.
+// driver is the transport's part in token CC.
 type driver struct {
 	inline *cc.Inline
 	flow   cc.Flow

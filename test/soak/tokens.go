@@ -158,7 +158,7 @@ func (g *checkedGate) update(b cc.Backlog) {
 
 // discarded returns the bytes of tokens that the sender discarded.
 func (g *checkedGate) discarded() units.Bytes {
-	t := g.Gate.(*tocc.Sender).Tally()
+	t := g.Gate.(*tocc.Sender).Stats()
 	return t.Discarded + t.Unneeded
 }
 
@@ -199,10 +199,10 @@ func (g *checkedGate) String() string {
 	return fmt.Sprintf("gate: posted %d, lost %d, unscheduled %d, in flight %d, next %v, %+v",
 		int64(g.posted),
 		int64(g.lost), int64(g.unscheduled), int64(g.unscheduledInFlight), g.Next(),
-		g.Gate.(*tocc.Sender).Tally())
+		g.Gate.(*tocc.Sender).Stats())
 }
 
 func (g *checkedGranter) String() string {
 	return fmt.Sprintf("granter: granted %d, missing %d, next %v, %+v", int64(g.granted),
-		int64(g.missing), g.Next(), g.Granter.(*tocc.Receiver).Tally())
+		int64(g.missing), g.Next(), g.Granter.(*tocc.Receiver).Stats())
 }

@@ -284,7 +284,7 @@ func (c *course) record(j *experiment.Job) {
 	discarded := units.Bytes(0)
 	for _, g := range c.gate {
 		if s, ok := g.(*tocc.Sender); ok {
-			discarded += s.Tally().Discarded
+			discarded += s.Stats().Discarded
 		}
 	}
 	j.Value("discarded", float64(discarded))

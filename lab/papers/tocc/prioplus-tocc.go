@@ -106,7 +106,7 @@ func (c channelRun) simulate(j *experiment.Job) error {
 		}
 		f := sim.Flow{Start: units.Duration(i) * channelStep, Control: control}
 		if c.Tokens {
-			f.Control, f.Admission = open, spec.WithControl(control)
+			f.Control, f.Admission = open, spec.WithTokenCC(control)
 		}
 		flows = append(flows, sim.Many(c.Flows, f)...)
 	}
