@@ -24,7 +24,7 @@ type admission struct {
 	out    cc.Outgoing // the packet at hand
 	marks  cc.Marks    // and what is on it
 	in     cc.Arrival
-	notice cc.Notice // the one that came
+	notice cc.ControlMessage // the one that came
 
 	seen      wire.PSN  // one past the newest packet that the peer is known to have sent
 	told      wire.PSN  // the granter knows what is missing before it
@@ -91,9 +91,9 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		r.Attach(a)
 		if alg := r.Algorithm(); alg != nil {
 			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
-			a.wants = qp.ep.cc.Wants(a.flow)
+			a.wants = qp.ep.cc.Events(a.flow)
 			d, _ := qp.ep.cc.Decision(a.flow)
-			r.Decide(d, qp.ep.now)
+			r.Apply(d, qp.ep.now)
 		}
 	}
 	if c := a.credits.granter; c != nil {
@@ -157,7 +157,7 @@ func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 // begin takes part from RTR on: peer's packets begin with psn.
 func (a *admission) begin(psn wire.PSN) {
 	a.seen, a.told = psn, psn
-	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
+	a.grants = a.gate != nil && a.gate.Marks()&cc.MarkGrant != 0
 }
 
 // hasGranter reports whether the queue pair has a granter of tokens.
@@ -225,8 +225,8 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 	a.applyNewDecision(now)
 }
 
-// Ask implements cc.Reporter for the granter.
-func (a *admission) Ask() {
+// Reschedule implements cc.Reporter for the granter.
+func (a *admission) Reschedule() {
 	if !a.gone {
 		a.scheduleGranters(a.qp.ep.now)
 	}
@@ -245,7 +245,7 @@ func (a *admission) scheduleGranters(now units.Time) {
 // applyNewDecision takes over the newest decision about what is granted.
 func (a *admission) applyNewDecision(now units.Time) {
 	if d, changed := a.qp.ep.cc.Decision(a.flow); changed {
-		a.granter.Decide(d, now)
+		a.granter.Apply(d, now)
 	}
 }
 

@@ -110,7 +110,7 @@ func (a *admission) passGate(now units.Time) (f wire.Flags) {
 	if a.reopen() && a.qp.loss.isOldestUnsent() {
 		a.qp.loss.startTimer(now) // it ran for the peer to say something
 	}
-	a.marks = a.gate.Took(&a.out, now)
+	a.marks = a.gate.Sent(&a.out, now)
 	a.qp.adm.scheduleGate() // what had to go before it speaks may have gone
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
@@ -188,5 +188,6 @@ func (a *admission) hasGateControl() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// gateKinds is how many kinds of Notices a gate may have to say at once: of tokens and of credits.
+// gateKinds is how many kinds of control messages a gate may have to send at once: of tokens and
+// of credits.
 const gateKinds = 2
