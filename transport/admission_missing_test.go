@@ -170,7 +170,7 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 		},
 		"a READ": func(f *forger, _ *pair) {
 			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) {
-				wire.RETH(ext).Set(addressBase, 0, 100)
+				wire.View[wire.RETH](ext).Set(addressBase, 0, 100)
 			}, nil)
 		},
 	} {

@@ -125,7 +125,7 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		p.la.tamper = func(frame []byte) int {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil && pkt.Op == wire.RCReadRequest {
-				asked = append(asked, units.Bytes(pkt.RETH().Len()))
+				asked = append(asked, units.Bytes(pkt.RETH().Len.Get()))
 			}
 			return 1
 		}

@@ -225,7 +225,7 @@ func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	frame := slices.Clone(p.Frame[:bth+wire.BTHLen])
 	if p.Op == wire.XACK {
 		op = wire.RCAck
-		frame = append(frame, p.AETH()...)
+		frame = append(frame, p.Ext()[:wire.AETHLen]...)
 		frame = append(frame, p.Frame[end-wire.ICRCLen:]...)
 	} else {
 		frame = append(frame, p.Frame[from:]...)
@@ -313,7 +313,7 @@ func anXACK(t *testing.T, addrs [2]netip.Addr, psn wire.PSN, tlvs []byte) []byte
 	t.Helper()
 	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XACK, PSN: psn}, func(ext []byte) {
 		wire.XCH(ext).Set(0xbeef, len(tlvs))
-		wire.AETH(ext[wire.XCHLen:]).Set(wire.SyndromeAck, 77)
+		wire.View[wire.AETH](ext[wire.XCHLen:]).Set(wire.SyndromeAck, 77)
 	}, tlvs)
 }
 

@@ -65,19 +65,19 @@ func views(t *testing.T, p *Packet) {
 	p.GRH(make([]byte, GRHLen))
 	_ = p.VLAN()
 	if i.RETH {
-		require.Len(t, p.RETH(), RETHLen)
+		require.NotNil(t, p.RETH())
 	}
 	if i.AETH {
-		require.NotEmpty(t, p.AETH().Syndrome().String())
+		require.NotEmpty(t, p.AETH().Syndrome.String())
 	}
 	if i.AtomicETH {
-		require.Len(t, p.AtomicETH(), AtomicETHLen)
+		require.NotNil(t, p.AtomicETH())
 	}
 	if i.Kind == AtomicAck {
-		require.Len(t, p.AtomicAck(), AtomicAckETHLen)
+		p.AtomicAck()
 	}
 	if i.DETH {
-		require.Len(t, p.DETH(), DETHLen)
+		require.NotNil(t, p.DETH())
 	}
 	if i.Imm {
 		p.Imm()
@@ -92,7 +92,7 @@ func extensionViews(t *testing.T, p *Packet) {
 	require.LessOrEqual(t, len(p.TLVs()), MaxTLVs)
 	switch p.Op {
 	case XACK:
-		require.NotEmpty(t, p.AETH().Syndrome().String())
+		require.NotEmpty(t, p.AETH().Syndrome.String())
 		require.Empty(t, p.Payload())
 		require.Nil(t, p.INT())
 		require.Nil(t, p.Bolt())

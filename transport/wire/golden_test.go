@@ -78,7 +78,7 @@ func describe(p *Packet) string {
 		word += " CE"
 	}
 	if p.Op == RCAck {
-		switch s := p.AETH().Syndrome(); {
+		switch s := p.AETH().Syndrome; {
 		case s.IsRNR():
 			word += " RNR NAK"
 		case s.IsNak():
@@ -245,10 +245,10 @@ func TestWorkedFrames(t *testing.T) {
 	assert.Equal(t, RCFetchAdd, p.Op)
 	assert.Equal(t, QPN(0xb8), p.DestQP)
 	h := p.AtomicETH()
-	assert.Equal(t, uint64(0x563db94c4000), h.VA())
-	assert.Equal(t, uint32(0x39cc), h.RKey())
-	assert.Equal(t, uint64(0x10), h.SwapAdd())
-	assert.Zero(t, h.Compare())
+	assert.Equal(t, uint64(0x563db94c4000), h.VA.Get())
+	assert.Equal(t, uint32(0x39cc), h.RKey.Get())
+	assert.Equal(t, uint64(0x10), h.SwapAdd.Get())
+	assert.Zero(t, h.Compare.Get())
 	assert.Empty(t, p.Payload())
 }
 
@@ -269,17 +269,17 @@ func TestKnownContents(t *testing.T) {
 		assert.Equal(t, uint32(0xcafe0000), p.Imm(), name)
 		assert.Equal(t, pattern(64, 7, 3), p.Payload(), name)
 	}
-	assert.Equal(t, uint32(0x11111111), first("ud-send").DETH().QKey())
+	assert.Equal(t, uint32(0x11111111), first("ud-send").DETH().QKey.Get())
 	assert.Equal(t, pattern(64, 11, 5), last("rc-read-only").Payload())
-	assert.Equal(t, uint32(64), first("rc-read-only").RETH().Len())
-	assert.Equal(t, uint64(0x1122334455667788), last("rc-fetch-add").AtomicAck().Original())
-	assert.Equal(t, uint64(0xa1a2a3a4a5a6a7a8), first("rc-cmp-swap").AtomicETH().SwapAdd())
-	assert.Equal(t, uint64(0x1122334455667788), first("rc-cmp-swap").AtomicETH().Compare())
+	assert.Equal(t, uint32(64), first("rc-read-only").RETH().Len.Get())
+	assert.Equal(t, uint64(0x1122334455667788), last("rc-fetch-add").AtomicAck())
+	assert.Equal(t, uint64(0xa1a2a3a4a5a6a7a8), first("rc-cmp-swap").AtomicETH().SwapAdd.Get())
+	assert.Equal(t, uint64(0x1122334455667788), first("rc-cmp-swap").AtomicETH().Compare.Get())
 	assert.Equal(t, uint8(26), first("rc-dscp26-ect0").DSCP)
 	assert.Equal(t, uint8(ECNECT0), first("v6-tclass").ECN)
 	assert.Equal(t, PSN(2), last("rc-psn-wrap").PSN)
 	assert.True(t, first("rc-send-solicited").Solicited)
-	nak := last("rc-rnr-exceeded").AETH().Syndrome()
+	nak := last("rc-rnr-exceeded").AETH().Syndrome
 	assert.True(t, nak.IsRNR())
 	assert.Equal(t, uint8(20), nak.Code())
 }

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/hex"
 	"testing"
 
@@ -73,19 +74,19 @@ func TestHeaders(t *testing.T) {
 			h.SetFECN(false)
 			h.SetAckReq(false)
 		}, 12, "000000000000000000000000", "ffb0ffff7fffffff7fffffff"},
-		{"RETH", func(b []byte) { RETH(b).Set(0x0102030405060708, 0x090a0b0c, 0x0d0e0f10) },
+		{"RETH", func(b []byte) { View[RETH](b).Set(0x0102030405060708, 0x090a0b0c, 0x0d0e0f10) },
 			16, "0102030405060708090a0b0c0d0e0f10", "0102030405060708090a0b0c0d0e0f10"},
-		{"AETH", func(b []byte) { AETH(b).Set(NakSyndrome(NakRemoteAccess), 0x01_000203) },
+		{"AETH", func(b []byte) { View[AETH](b).Set(NakSyndrome(NakRemoteAccess), 0x01_000203) },
 			4, "62000203", "62000203"},
-		{"AtomicETH", func(b []byte) { AtomicETH(b).Set(1, 2, 3, 4) },
+		{"AtomicETH", func(b []byte) { View[AtomicETH](b).Set(1, 2, 3, 4) },
 			28, "0000000000000001000000020000000000000003" + "0000000000000004",
 			"0000000000000001000000020000000000000003" + "0000000000000004"},
-		{"AtomicAckETH", func(b []byte) { AtomicAckETH(b).SetOriginal(0x0102030405060708) },
+		{"AtomicAckETH", func(b []byte) { View[BE64](b).Set(0x0102030405060708) },
 			8, "0102030405060708", "0102030405060708"},
-		{"DETH", func(b []byte) { DETH(b).Set(0x80010000, 0xff_000001) },
+		{"DETH", func(b []byte) { View[DETH](b).Set(0x80010000, 0xff_000001) },
 			8, "8001000000000001", "8001000000000001"},
-		{"ImmDt", func(b []byte) { ImmDt(b).SetImm(0xcafe0001) }, 4, "cafe0001", "cafe0001"},
-		{"IETH", func(b []byte) { IETH(b).SetRKey(0xcafe0001) }, 4, "cafe0001", "cafe0001"},
+		{"ImmDt", func(b []byte) { View[BE32](b).Set(0xcafe0001) }, 4, "cafe0001", "cafe0001"},
+		{"IETH", func(b []byte) { View[BE32](b).Set(0xcafe0001) }, 4, "cafe0001", "cafe0001"},
 	} {
 		b := make([]byte, c.len)
 		c.set(b)
@@ -126,16 +127,15 @@ func TestGetters(t *testing.T) {
 	assert.Equal(t, PSN(0x040506), h.PSN())
 	assert.Equal(t, uint16(0x8001), h.PKey())
 
-	assert.Equal(t, uint64(0x0102030405060708), RETH(b).VA())
-	assert.Equal(t, uint32(0x090a0b0c), RETH(b).RKey())
-	assert.Equal(t, uint32(0x0d0e0f10), RETH(b).Len())
-	assert.Equal(t, uint64(0x0d0e0f1011121314), AtomicETH(b).SwapAdd())
-	assert.Equal(t, uint64(0x15161718191a1b1c), AtomicETH(b).Compare())
-	assert.Equal(t, uint32(0x020304), AETH(b).MSN())
-	assert.Equal(t, uint32(0x01020304), DETH(b).QKey())
-	assert.Equal(t, QPN(0x060708), DETH(b).SrcQP())
-	assert.Equal(t, uint32(0x01020304), ImmDt(b).Imm())
-	assert.Equal(t, uint32(0x01020304), IETH(b).RKey())
+	assert.Equal(t, uint64(0x0102030405060708), View[RETH](b).VA.Get())
+	assert.Equal(t, uint32(0x090a0b0c), View[RETH](b).RKey.Get())
+	assert.Equal(t, uint32(0x0d0e0f10), View[RETH](b).Len.Get())
+	assert.Equal(t, uint64(0x0d0e0f1011121314), View[AtomicETH](b).SwapAdd.Get())
+	assert.Equal(t, uint64(0x15161718191a1b1c), View[AtomicETH](b).Compare.Get())
+	assert.Equal(t, uint32(0x020304), View[AETH](b).MSN.Get())
+	assert.Equal(t, uint32(0x01020304), View[DETH](b).QKey.Get())
+	assert.Equal(t, uint32(0x060708), View[DETH](b).SrcQP.Get())
+	assert.Equal(t, uint32(0x01020304), View[BE32](b).Get())
 }
 
 func TestSyndrome(t *testing.T) {
@@ -147,8 +147,8 @@ func TestSyndrome(t *testing.T) {
 		shown         string
 	}{
 		{SyndromeAck, 0x1f, true, false, false, 0x1f, "ACK"},
-		{AckSyndrome(0x1f), 0x1f, true, false, false, 0x1f, "ACK"},
-		{AckSyndrome(3), 0x03, true, false, false, 3, "ACK credits 3"},
+		{ackSyndrome(0x1f), 0x1f, true, false, false, 0x1f, "ACK"},
+		{ackSyndrome(3), 0x03, true, false, false, 3, "ACK credits 3"},
 		{RNRSyndrome(20), 0x34, false, true, false, 20, "RNR NAK 10.24ms"},
 		{RNRSyndrome(0), 0x20, false, true, false, 0, "RNR NAK 655.36ms"},
 		{NakSyndrome(NakPSNSequence), 0x60, false, false, true, 0, "NAK PSN_SEQ_ERR"},
@@ -181,4 +181,14 @@ func TestTimers(t *testing.T) {
 	assert.Equal(t, 8192*units.Nanosecond, AckTimeout(1))
 	assert.Equal(t, 67108864*units.Nanosecond, AckTimeout(14))
 	assert.InDelta(t, 8796.09, AckTimeout(31).Seconds(), 0.01)
+}
+
+// TestHeaderSizes compares the layouts of the views with the lengths in the specification.
+func TestHeaderSizes(t *testing.T) {
+	assert.Equal(t, RETHLen, binary.Size(RETH{}))
+	assert.Equal(t, AETHLen, binary.Size(AETH{}))
+	assert.Equal(t, DETHLen, binary.Size(DETH{}))
+	assert.Equal(t, atomicETHLen, binary.Size(AtomicETH{}))
+	assert.Panics(t, func() { View[RETH](make([]byte, RETHLen-1)) })
+	assert.Panics(t, func() { View[RETH](nil) })
 }

@@ -164,28 +164,27 @@ func (p *Packet) TTL() uint8 {
 // of a PROBE, PROBE_ACK, RTS, TOKEN or CREDIT the XCH and the body.
 func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 
-// RETH is the RETH of an opcode that has one (IB 9.3.3).
-func (p *Packet) RETH() RETH { return RETH(p.Ext()[:RETHLen]) }
+// RETH returns the RETH of an opcode that has one (IB 9.3.3).
+func (p *Packet) RETH() *RETH { return View[RETH](p.Ext()) }
 
-// AETH is the AETH of an opcode that has one (IB 9.3.5).
-func (p *Packet) AETH() AETH { return AETH(p.Ext()[:AETHLen]) }
+// AETH returns the AETH of an opcode that has one (IB 9.3.5).
+func (p *Packet) AETH() *AETH { return View[AETH](p.Ext()) }
 
-// AtomicETH is the AtomicETH of RCCmpSwap and RCFetchAdd (IB 9.3.4).
-func (p *Packet) AtomicETH() AtomicETH { return AtomicETH(p.Ext()[:AtomicETHLen]) }
+// AtomicETH returns the AtomicETH of RCCmpSwap and RCFetchAdd (IB 9.3.4).
+func (p *Packet) AtomicETH() *AtomicETH { return View[AtomicETH](p.Ext()) }
 
-// AtomicAck is the AtomicAckETH of RCAtomicAck, behind its AETH (IB 9.3.6).
-func (p *Packet) AtomicAck() AtomicAckETH {
-	return AtomicAckETH(p.Ext()[AETHLen : AETHLen+AtomicAckETHLen])
-}
+// AtomicAck returns the value that an atomic found in memory, from the AtomicAckETH behind the AETH
+// of RCAtomicAck (IB 9.3.6).
+func (p *Packet) AtomicAck() uint64 { return View[BE64](p.Ext()[AETHLen:]).Get() }
 
-// DETH is the DETH of UD (IB 9.3.2).
-func (p *Packet) DETH() DETH { return DETH(p.Ext()[:DETHLen]) }
+// DETH returns the DETH of UD (IB 9.3.2).
+func (p *Packet) DETH() *DETH { return View[DETH](p.Ext()) }
 
-// Imm is the immediate data of an opcode that has it (IB 9.3.8).
-func (p *Packet) Imm() uint32 { return ImmDt(p.Frame[p.PayloadOff-ImmDtLen:]).Imm() }
+// Imm returns the immediate data of an opcode that has it (IB 9.3.8).
+func (p *Packet) Imm() uint32 { return View[BE32](p.Frame[p.PayloadOff-ImmDtLen:]).Get() }
 
-// IETH is the key to invalidate, of an opcode that has it (IB 9.3.7).
-func (p *Packet) IETH() uint32 { return IETH(p.Frame[p.PayloadOff-IETHLen:]).RKey() }
+// IETH returns the key to invalidate, of an opcode that has it (IB 9.3.7).
+func (p *Packet) IETH() uint32 { return View[BE32](p.Frame[p.PayloadOff-iethLen:]).Get() }
 
 // Payload is the payload without its pad.
 func (p *Packet) Payload() []byte { return p.Frame[p.PayloadOff:p.End:p.End] }

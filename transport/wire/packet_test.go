@@ -201,7 +201,7 @@ func TestCNP(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	frame := make([]byte, 128)
 	ext, total := tmpl.Build(frame, Fields{Op: CNP, Flags: BECN}, 0)
-	clear(frame[ext : ext+CNPLen])
+	clear(frame[ext : ext+cnpLen])
 	tmpl.Seal(frame[:total])
 	assert.Equal(t, 74, total)
 	assert.Equal(t, "8100ffff4000001100000000"+"00000000000000000000000000000000",
@@ -225,7 +225,7 @@ func TestInvalidate(t *testing.T) {
 	tmpl := aTemplate(t, true)
 	frame := make([]byte, 256)
 	ext, total := tmpl.Build(frame, Fields{Op: RCSendOnlyInv}, 8)
-	IETH(frame[ext:]).SetRKey(0x12345678)
+	View[BE32](frame[ext:]).Set(0x12345678)
 	tmpl.Seal(frame[:total])
 	var p Packet
 	require.NoError(t, p.Parse(frame[:total]))

@@ -99,7 +99,7 @@ func TestAllocations(t *testing.T) {
 		"error": func() { var p Packet; _ = p.Parse(bad) },
 		"Build": func() {
 			ext, total := tmpl.Build(room, Fields{Op: RCWriteOnly}, 100)
-			RETH(room[ext:]).Set(1, 2, 3)
+			View[RETH](room[ext:]).Set(1, 2, 3)
 			tmpl.Seal(room[:total])
 		},
 		"generic ICRC": func() { icrcGeneric(frame[14:], false) },

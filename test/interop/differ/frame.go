@@ -102,18 +102,18 @@ func (p *Packet) headers(c *Case, to *target) []byte {
 	va, key := region.addr+uint64(p.Offset), region.key^uint32(p.Spoilt[SpoilKey])
 	var b []byte
 	if info.DETH {
-		h := make(wire.DETH, wire.DETHLen)
-		h.Set(c.QKey^uint32(p.Spoilt[SpoilQKey]), requesterQPN)
+		h := make([]byte, wire.DETHLen)
+		wire.View[wire.DETH](h).Set(c.QKey^uint32(p.Spoilt[SpoilQKey]), requesterQPN)
 		b = append(b, h...)
 	}
 	if info.RETH {
-		h := make(wire.RETH, wire.RETHLen)
-		h.Set(va, key, p.Length)
+		h := make([]byte, wire.RETHLen)
+		wire.View[wire.RETH](h).Set(va, key, p.Length)
 		b = append(b, h...)
 	}
 	if info.AtomicETH {
-		h := make(wire.AtomicETH, wire.AtomicETHLen)
-		h.Set(va, key, p.Operands[0], p.Operands[1])
+		h := make([]byte, info.Ext)
+		wire.View[wire.AtomicETH](h).Set(va, key, p.Operands[0], p.Operands[1])
 		b = append(b, h...)
 	}
 	if info.AETH {
@@ -128,7 +128,7 @@ func (p *Packet) headers(c *Case, to *target) []byte {
 	case info.Inv:
 		b = binary.BigEndian.AppendUint32(b, key)
 	case p.Op == wire.CNP:
-		b = append(b, make([]byte, wire.CNPLen)...)
+		b = append(b, make([]byte, info.Ext)...)
 	}
 	return b
 }
