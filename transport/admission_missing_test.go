@@ -17,8 +17,8 @@ const trimmedDSCP = 50
 
 // trimmed is what a switch leaves of a frame.
 func trimmed(frame []byte) []byte {
-	wire.IPv4(frame[14:]).SetTOS(trimmedDSCP << 2)
-	wire.IPv4(frame[14:]).UpdateChecksum()
+	wire.View[wire.IPv4](frame[14:]).TOS = trimmedDSCP << 2
+	wire.View[wire.IPv4](frame[14:]).UpdateChecksum()
 	return frame[:60]
 }
 

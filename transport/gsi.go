@@ -54,11 +54,11 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 	case !e.neighbors.Owns(p.DstIP()):
 		c.DropDestination++
 	case wire.QPN(h.SrcQP.Get()) != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen ||
-		p.Ethernet().Src()[0]&groupBit != 0:
+		p.Ethernet().Src[0]&groupBit != 0:
 		c.DropManagement++
 	default:
 		c.ManagementReceived++
-		e.gsi.machine.ReceiveVia(p.Ethernet().Src(), p.DstIP(), p.SrcIP(), p.Payload(), e.now)
+		e.gsi.machine.ReceiveVia(p.Ethernet().Src, p.DstIP(), p.SrcIP(), p.Payload(), e.now)
 	}
 }
 

@@ -232,12 +232,12 @@ func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	}
 	frame[bth] = uint8(op)
 	less := uint16(end - len(frame))
-	wire.UDP(frame[bth-wire.UDPLen:]).SetLen(p.UDP().Len() - less)
+	wire.View[wire.UDP](frame[bth-wire.UDPLen:]).Len.Set(p.UDP().Len.Get() - less)
 	if p.V6 {
-		wire.IPv6(frame[p.L3:]).SetPayloadLen(p.IPv6().PayloadLen() - less)
+		wire.View[wire.IPv6](frame[p.L3:]).PayloadLen.Set(p.IPv6().PayloadLen.Get() - less)
 	} else {
-		ip := wire.IPv4(frame[p.L3:])
-		ip.SetTotalLen(p.IPv4().TotalLen() - less)
+		ip := wire.View[wire.IPv4](frame[p.L3:])
+		ip.TotalLen.Set(p.IPv4().TotalLen.Get() - less)
 		ip.UpdateChecksum()
 	}
 	require.NoError(t, inner.Parse(frame))

@@ -78,9 +78,9 @@ func TestWrongFrames(t *testing.T) {
 	ip, udp, bth := wire.EthernetLen, wire.EthernetLen+wire.IPv4Len,
 		wire.EthernetLen+wire.IPv4Len+wire.UDPLen
 	short := bytes.Clone(good[:bth+wire.BTHLen+10])
-	wire.IPv4(short[ip:]).SetTotalLen(uint16(len(short) - ip))
-	wire.IPv4(short[ip:]).UpdateChecksum()
-	wire.UDP(short[udp:]).SetLen(uint16(len(short) - udp))
+	wire.View[wire.IPv4](short[ip:]).TotalLen.Set(uint16(len(short) - ip))
+	wire.View[wire.IPv4](short[ip:]).UpdateChecksum()
+	wire.View[wire.UDP](short[udp:]).Len.Set(uint16(len(short) - udp))
 	found := tshark(t, recordFrames(t, good, short, spoil(ip+10, 1, 2), spoil(udp+4, 0xff, 0xff),
 		spoil(udp+6, 1, 2), spoil(bth, uint8(wire.XACK))).path, nil)
 	require.Empty(t, found[0].complaints(t))
@@ -309,11 +309,13 @@ var (
 func compare(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]uint64{
-		"infiniband.bth.opcode": uint64(p.Op), "infiniband.bth.se": one(p.BTH().Solicited()),
+		"infiniband.bth.opcode": uint64(p.Op),
+		"infiniband.bth.se":     one(p.BTH().Flags&wire.BTHSolicited != 0),
 		"infiniband.bth.m":      0,
-		"infiniband.bth.padcnt": uint64(p.BTH().Pad()), "infiniband.bth.tver": 0,
-		"infiniband.bth.p_key":  uint64(p.BTH().PKey()),
-		"infiniband.bth.destqp": uint64(p.DestQP), "infiniband.bth.a": one(p.BTH().AckReq()),
+		"infiniband.bth.padcnt": uint64(p.BTH().Flags & wire.BTHPad >> 4), "infiniband.bth.tver": 0,
+		"infiniband.bth.p_key":     uint64(p.BTH().PKey.Get()),
+		"infiniband.bth.destqp":    uint64(p.DestQP),
+		"infiniband.bth.a":         one(p.BTH().Ack&wire.BTHAckReq != 0),
 		"infiniband.bth.reserved7": 0,
 		"infiniband.bth.psn":       uint64(p.PSN),
 		"infiniband.invariant.crc": uint64(
@@ -392,10 +394,10 @@ func one(b bool) uint64 {
 
 // vlanOf returns the tag control information of a frame, -1 if it has none.
 func vlanOf(frame []byte) int {
-	if wire.Ethernet(frame).EtherType() != wire.EtherTypeVLAN {
+	if wire.View[wire.Ethernet](frame).EtherType.Get() != wire.EtherTypeVLAN {
 		return -1
 	}
-	return int(wire.VLAN(frame[wire.EthernetLen:]).TCI())
+	return int(wire.View[wire.VLAN](frame[wire.EthernetLen:]).TCI.Get())
 }
 
 // built returns the frame of a packet that no endpoint sends yet.

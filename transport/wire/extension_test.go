@@ -115,8 +115,8 @@ func TestBadExtensions(t *testing.T) {
 	shorten := func(n int) func([]byte) []byte { // with an IP and a UDP header to match
 		return func(f []byte) []byte {
 			f = f[:len(f)-n]
-			IPv4(f[14:34]).SetTotalLen(uint16(len(f) - 14))
-			UDP(f[34:]).SetLen(uint16(len(f) - 34))
+			View[IPv4](f[14:34]).TotalLen.Set(uint16(len(f) - 14))
+			View[UDP](f[34:]).Len.Set(uint16(len(f) - 34))
 			return checksum(f)
 		}
 	}

@@ -57,9 +57,9 @@ func views(t *testing.T, p *Packet) {
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
 	require.Len(t, p.Payload(), int(p.End-p.PayloadOff))
-	require.Equal(t, p.PSN, p.BTH().PSN())
-	require.Equal(t, p.DestQP, p.BTH().DestQP())
-	require.Equal(t, uint16(UDPPort), p.UDP().DstPort())
+	require.Equal(t, p.PSN, PSN(p.BTH().PSN.Get()))
+	require.Equal(t, p.DestQP, QPN(p.BTH().DestQP.Get()))
+	require.Equal(t, uint16(UDPPort), p.UDP().DstPort.Get())
 	require.True(t, p.SrcIP().IsValid() && p.DstIP().IsValid())
 	require.Equal(t, p.V6, p.SrcIP().Is6())
 	p.GRH(make([]byte, GRHLen))

@@ -85,7 +85,7 @@ func put(at int, b ...byte) func([]byte) []byte {
 	return func(f []byte) []byte { copy(f[at:], b); return f }
 }
 
-func checksum(f []byte) []byte { IPv4(f[14:34]).UpdateChecksum(); return f }
+func checksum(f []byte) []byte { View[IPv4](f[14:34]).UpdateChecksum(); return f }
 
 func chain(all ...func([]byte) []byte) func([]byte) []byte {
 	return func(f []byte) []byte {
@@ -209,13 +209,13 @@ func TestCNP(t *testing.T) {
 	var p Packet
 	require.NoError(t, p.Parse(frame[:total]))
 	assert.Equal(t, CNP, p.Op)
-	assert.True(t, p.BTH().BECN() && p.ICRC())
+	assert.True(t, p.BTH().Congestion&BTHBECN != 0 && p.ICRC())
 }
 
 func TestSetICRC(t *testing.T) {
 	var p Packet
 	require.NoError(t, p.Parse(aFrame(t, 5)))
-	p.BTH().SetPSN(99)
+	p.BTH().PSN.Set(99)
 	assert.False(t, p.ICRC())
 	p.SetICRC()
 	assert.True(t, p.ICRC())

@@ -121,7 +121,7 @@ func TestHandMade(t *testing.T) {
 	assert.True(t, p.ICRC())
 	assert.Equal(t, uint32(0x1234), p.IETH())
 	assert.Equal(t, "hello", string(p.Payload()))
-	assert.True(t, p.BTH().FECN() && p.BTH().MigReq())
+	assert.True(t, p.BTH().Congestion&wire.BTHFECN != 0 && p.BTH().Flags&wire.BTHMigReq != 0)
 	assert.ErrorIs(t, roce.Seal(b.Bytes()[:40]), wire.ErrTruncated)
 }
 
