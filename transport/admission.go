@@ -256,7 +256,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
 	if info.Kind == wire.Read {
-		n = qp.packetsFor(min(p.RETH().Len(), maxMessage))
+		n = qp.packetsFor(min(p.RETH().Len.Get(), maxMessage))
 	}
 	if !plausible(p.PSN, qp.rcv.expected()) {
 		return

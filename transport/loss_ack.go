@@ -32,7 +32,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		}
 		return
 	}
-	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome()}
+	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome}
 	// A NAK speaks of the packet it names, an ACK of the one before the next.
 	if in.syndrome.IsAck() {
 		in.end = in.end.Add(1)
