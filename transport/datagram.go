@@ -38,7 +38,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 			int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
-		if int32(qkey) < 0 { // the high bit asks for the queue pair's own (InfiniBand spec 10.2.5)
+		if int32(qkey) < 0 { // the high bit selects the queue pair's own (InfiniBand spec 10.2.5)
 			qkey = qp.qkey
 		}
 		wire.View[wire.DETH](frame[ext:]).Set(qkey, qp.Num)
@@ -66,7 +66,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 	return sent, snd.next != snd.posted
 }
 
-// receiveDatagram delivers a datagram, or drops it: nobody is told.
+// receiveDatagram delivers a datagram, or drops it silently.
 func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	qp := rcv.conn()
 	e := qp.ep
@@ -95,7 +95,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	length := wire.GRHLen + uint32(len(payload))
 	if length > rcv.wqe.total {
 		e.counters.UnreliableErrors++
-		return // the receive serves the next one
+		return // the receive stays for the next datagram
 	}
 	var grh [wire.GRHLen]byte
 	p.GRH(grh[:])
