@@ -39,7 +39,7 @@ type large struct {
 }
 
 // runs are those that several experiments look at.
-var runs experiment.Once[*outcome]
+var runs experiment.Memo[*outcome]
 
 // outcome is what came of it.
 type outcome struct {

@@ -34,7 +34,7 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 }
 
 // runs are those that several experiments look at.
-var runs experiment.Once[*outcome]
+var runs experiment.Memo[*outcome]
 
 // outcome is what came of a run.
 type outcome struct {

@@ -95,7 +95,7 @@ func (t testbed) pairs(random *rand.Rand) (pairs [][2]int) {
 }
 
 // testbedRuns are those that several experiments look at.
-var testbedRuns experiment.Once[*testbedOutcome]
+var testbedRuns experiment.Memo[*testbedOutcome]
 
 // testbedOutcome is what came of it.
 type testbedOutcome struct {
