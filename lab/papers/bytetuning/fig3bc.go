@@ -90,7 +90,7 @@ var fig3bc = &experiment.Experiment{
 			shortest/1e6)
 		r.Note("gains", "%s", note)
 		r.Note("pfc-decides", "%s", note)
-		r.Note("alpha-sign", "%s. Where nothing is lost the link is full and α changes nothing; "+
+		r.Note("alpha-sign", "%s. If nothing is lost, the link is full and α changes nothing; "+
 			"mean FCT of points that lose, in ms:%s", note, lossyByAlpha(r.Scale, points))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -25,8 +25,8 @@ var fig7c = &experiment.Experiment{
 			return c.Values("later").Mean() / c.Values("peak").Mean()
 		}
 		r.Claim("standing", standing(exactly))
-		r.Note("standing", "with a limiter at the data's rate: otherwise what tokens of others "+
-			"would take drains the queue (%.2f). With flows both ways, for whose ACKs no "+
+		r.Note("standing", "with a limiter at the data's rate: otherwise the bandwidth that "+
+			"tokens of others would take drains the queue (%.2f). With flows both ways, for whose ACKs no "+
 			"bandwidth is reserved, it is %.2f", standing(oneWay), standing(bothWays))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -35,7 +35,7 @@ var fig7d = &experiment.Experiment{
 		r.Claim("less-than-dcqcn", tokens/data)
 		r.Note("less-than-dcqcn", "%.3f for tokens, %.3f for DCQCN, whose sets fill the buffer "+
 			"to where PFC stops them and spread rates alike (figure 7b): neither number is "+
-			"significant. The effect of the sets on throughput is: DCQCN leaves 1 - p5 of it at "+
+			"informative. The effect of the sets on throughput is: DCQCN leaves 1 - p5 of it at "+
 			"%.2f and %.2f, tokens at %.2f and %.2f",
 			tokens, data, r.Cell(firstSet.name()).Values("dip").Mean(),
 			r.Cell(secondSet.name()).Values("dip").Mean(),

@@ -119,7 +119,8 @@ var fig8cf = &experiment.Experiment{
 			mean(ours.Values("victims"))/mean(m.row(r, dcqcn).Values("victims")))
 		r.Note("timely-degrades", "both degrade, TIMELY to %.2f and DCQCN to %.2f of their times "+
 			"with the smaller incast, in the queue of the incast and behind PFC, which pauses "+
-			"ports for %.2g and %.2g of the time; DCQCN started from a lower value",
+			"ports for %.2g and %.2g of the time; DCQCN's times were shorter to "+
+			"begin with",
 			grows(timely), grows(dcqcn),
 			m.row(r, timely).Values("paused").Mean(), m.row(r, dcqcn).Values("paused").Mean())
 	},
