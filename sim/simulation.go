@@ -49,13 +49,7 @@ type Node struct {
 // New builds the network of a scenario and the endpoints of all its hosts.
 func New(scenario Scenario) (*Simulation, error) {
 	s := &Simulation{Scenario: scenario}
-	if s.Topology == nil {
-		return nil, errors.New("sim: the scenario has no topology")
-	}
-	s.fill()
-	s.Scheme.instantiate()
-	s.Net = s.Topology.Build(s.parts())
-	if err := s.Net.Build(); err != nil {
+	if err := s.build(); err != nil {
 		return nil, err
 	}
 	s.source, s.sink = make([]byte, s.Hosts.Chunk), make([]byte, s.Hosts.Chunk)
@@ -67,6 +61,17 @@ func New(scenario Scenario) (*Simulation, error) {
 		s.Nodes = append(s.Nodes, n)
 	}
 	return s, nil
+}
+
+// build builds the network.
+func (s *Simulation) build() error {
+	if s.Topology == nil {
+		return errors.New("sim: the scenario has no topology")
+	}
+	s.fill()
+	s.Scheme.instantiate()
+	s.Net = s.Topology.Build(s.parts())
+	return s.Net.Build()
 }
 
 // fill replaces zeros by the defaults they stand for.
