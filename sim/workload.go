@@ -25,7 +25,8 @@ type Workload struct {
 	// MayFail lets the run go on when a connection fails, as one does whose peer is gone for too
 	// long. The Result counts them.
 	MayFail bool
-	// Jitter delays the start of each of Flows by up to so much, drawn from the seed.
+	// Jitter delays the start of each of Flows and Requests by less than that, drawn from the
+	// seed.
 	Jitter units.Duration
 	// Noise, unless nil, draws the error of each delay that the algorithms of Flows hear of.
 	Noise func(*rand.Rand) units.Duration
@@ -134,11 +135,14 @@ func (s *Simulation) request(r *Requests) error {
 		return err
 	}
 	log := &RequestLog{Requests: *r, Conn: conn}
+	if s.Workload.Jitter > 0 {
+		log.Start += units.Duration(s.Net.Rand().Int64N(int64(s.Workload.Jitter)))
+	}
 	s.result.Requests = append(s.result.Requests, log)
 	w := &Writer{Conn: conn, Bytes: r.Bytes, Depth: max(1, r.Depth), Every: r.Every, Think: r.Think}
 	w.Ended = func(posted, ended units.Time) {
 		log.Done = append(log.Done, Request{posted.Sub(s.zero), ended.Sub(s.zero)})
 	}
-	w.Begin(s.zero.Add(r.Start))
+	w.Begin(s.zero.Add(log.Start))
 	return nil
 }
