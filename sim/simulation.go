@@ -89,6 +89,10 @@ func (s *Simulation) fill() {
 	if h.Timeout == 0 {
 		h.Timeout = 8
 	}
+	for _, m := range s.Workload.Messages {
+		h.Chunk = max(h.Chunk, m.Bytes)
+		h.Receives, h.SendDepth = max(h.Receives, m.Depth), max(h.SendDepth, m.Depth+2)
+	}
 	if s.Scheme.bolt && s.Scheme.Switch.Queues == nil {
 		s.Scheme.Switch.Queues = fabric.Queues{{Bolt: Bolt(h.PathMTU)}}.At()
 	}
