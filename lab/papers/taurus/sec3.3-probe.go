@@ -7,7 +7,6 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/packet"
@@ -52,9 +51,8 @@ var probes = &experiment.Experiment{
 			r.Values("sent").Sum(), r.Values("heard").Sum(), r.Values("dropped").Sum(),
 			r.Values("late").Sum())
 		cut := r.Cell("on command")
-		r.Claim("segment", claims.Value{}.With("bytes_per_event_minus_length",
-			claims.Number(cut.Values("beyond")[0])).With("mismatches",
-			claims.Number(cut.Values("mismatches")[0])))
+		r.Claim("segment", experiment.With("bytes_per_event_minus_length", cut.Values("beyond")[0]).
+			With("mismatches", cut.Values("mismatches")[0]))
 		r.Note("segment", "%.0f segments of %.0f B, of acknowledgements of %.0f B",
 			cut.Values("segments")[0], cut.Values("length")[0], cut.Values("frame")[0])
 		r.Claim("wire-size", r.Values("field").Max())
