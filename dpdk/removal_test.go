@@ -13,7 +13,7 @@ import (
 
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/dpdktest"
-	"github.com/goroce/goroce/internal/dpdktest/faults"
+	"github.com/goroce/goroce/dpdk/faults"
 	"github.com/goroce/goroce/packet"
 )
 
