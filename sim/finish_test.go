@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A run goes on until what it waits for, or says why not. What was asked before asks no more.
+// Finish runs until its condition holds, or returns the reason why it cannot. Conditions of earlier
+// calls are not checked any more.
 func TestFinish(t *testing.T) {
 	const us = units.Microsecond
 	net := star(2)
