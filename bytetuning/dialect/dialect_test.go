@@ -284,7 +284,7 @@ func TestSONiCVariants(t *testing.T) {
 		"cannot unmarshal":             `{"QUEUE": []}`,
 		"want port|number":             `{"QUEUE": {"Ethernet0|x": {"wred_profile": "w"}}}`,
 		`WRED_PROFILE: no profile "w"`: `{` + rest,
-		"green_min_threshold is no": `{"WRED_PROFILE": {"w": {"green_min_threshold": "no"}}, ` +
+		"green_min_threshold is x": `{"WRED_PROFILE": {"w": {"green_min_threshold": "x"}}, ` +
 			rest,
 	} {
 		_, err := d.Parse([]byte(text), intent.Chip{})

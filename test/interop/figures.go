@@ -55,7 +55,7 @@ func (f figure) cell(ours matrix.Role) matrix.Cell {
 		MTU: figureMTU, QPs: 1}
 }
 
-// iterated appends the figure's iterations to a command line: of a repeated option, the last counts.
+// iterated appends the figure's iterations to a command line, whose last -n applies.
 func (f figure) iterated(line []string) []string {
 	return append(line, "-n", fmt.Sprint(f.iterations))
 }
