@@ -68,6 +68,20 @@ func columns(line string) int {
 	return len([]rune(line)) + 3*strings.Count(line, "\t")
 }
 
+// TestCWidth is TestLineWidth for C.
+func TestCWidth(t *testing.T) {
+	for _, suffix := range []string{".c", ".h"} {
+		require.NoError(t, walk(suffix, func(name string, text []byte) error {
+			for i, l := range strings.Split(string(text), "\n") {
+				if n := columns(l); n > maxColumns && !isPending(dirOf(name)) {
+					t.Errorf("%s:%d: %d columns, want at most %d", name, i+1, n, maxColumns)
+				}
+			}
+			return nil
+		}))
+	}
+}
+
 // unbreakable returns the name of the token that a line consists of, beside quotes and marks of a
 // comment, or "".
 func unbreakable(line string) string {

@@ -81,7 +81,7 @@ func flatten(text string, line int) (string, []int) {
 	var flat []byte
 	var lines []int
 	for i, l := range strings.Split(text, "\n") {
-		l = strings.TrimPrefix(strings.TrimSpace(l), "//")
+		l = strings.TrimLeft(l, "/* \t")
 		for _, word := range strings.Fields(strings.ToLower(l)) {
 			for _, b := range []byte(word + " ") {
 				flat, lines = append(flat, b), append(lines, line+i)
@@ -124,6 +124,14 @@ func TestPhrases(t *testing.T) {
 			continue
 		}
 		prose(f, func(text string, line int) { check(f.name, text, line) })
+	}
+	for _, suffix := range []string{".c", ".h"} {
+		require.NoError(t, walk(suffix, func(name string, text []byte) error {
+			if !isPending(dirOf(name)) {
+				check(name, string(text), 1)
+			}
+			return nil
+		}))
 	}
 	pages := 0
 	require.NoError(t, walk(".md", func(name string, text []byte) error {
