@@ -21,7 +21,7 @@ type Scheme struct {
 	// Control is the congestion control of senders, possibly with virtual priorities
 	// (prioplus.Spec). Connections then agree to all extensions, except for selective repeat, which
 	// needs Selective. If it is nil, Algorithm applies.
-	Control cc.Control
+	Control cc.Factory
 	// Algorithm makes the congestion control of one endpoint's connections if Control is nil. If
 	// both are nil, the transport's default applies, a window of one MiB.
 	Algorithm func() cc.Algorithm
@@ -75,7 +75,7 @@ type PortWrapper func(host int, p packet.Port) packet.Port
 
 // Service configures one connection, or the connection of one flow.
 type Service struct {
-	Control                   cc.Control
+	Control                   cc.Factory
 	Admit                     Admission
 	Credits                   Crediting
 	TrafficClass, AnswerClass uint8
@@ -145,18 +145,18 @@ func grantingBy(spec tocc.Spec) Admission {
 }
 
 // Watched is a control that wraps each of its algorithms, for example with a recorder.
-func Watched(c cc.Control, around func(cc.Algorithm) cc.Algorithm) cc.Control {
+func Watched(c cc.Factory, around func(cc.Algorithm) cc.Algorithm) cc.Factory {
 	return watched{c, around}
 }
 
 type watched struct {
-	cc.Control
+	cc.Factory
 	around func(cc.Algorithm) cc.Algorithm
 }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (w watched) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := w.Control.New(path)
+	a, err := w.Factory.New(path)
 	if err != nil {
 		return nil, err
 	}

@@ -39,9 +39,9 @@ type Flow struct {
 	From, To int
 	Back     bool // from To to From
 	Start    units.Duration
-	Stop     units.Duration // time of its last post; 0 means none
+	Stop     units.Duration // end of its posts; 0 means after all Bytes
 	Bytes    units.Bytes    // payload; 0 means unlimited
-	Control  cc.Control     // nil means the Scheme's
+	Control  cc.Factory     // nil means the Scheme's
 	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows have
 	// one, or none.
 	Admission interface {

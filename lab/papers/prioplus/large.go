@@ -29,7 +29,7 @@ type large struct {
 	Buffer units.Bytes
 	Lossy  bool // no PFC, and selective repeat
 	// Around, unless nil, answers what stands in for the congestion control of a flow.
-	Around func(cc.Control) cc.Control
+	Around func(cc.Factory) cc.Factory
 
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher

@@ -36,7 +36,7 @@ const (
 )
 
 // control is the congestion control of its flows.
-func (f framework) control() (cc.Control, error) {
+func (f framework) control() (cc.Factory, error) {
 	switch f {
 	case docaPCC:
 		return pcc.Spec{}, nil

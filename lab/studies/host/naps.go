@@ -262,10 +262,10 @@ func noteNaps(r *experiment.Results) {
 		"DCTCP three with four, ToCC a seventh with one, whose tokens take turns with data; "+
 		"TIMELY's four flows have four fifths of it, and nine tenths with hosts that always look")
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
-	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all "+
-		"the time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus "+
-		"leave the link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY "+
-		"(0.7); DCQCN, which measures none, does not")
+	r.Note("interrupts", "each endpoint adds the 50 µs for which its NIC may hold a frame "+
+		"to its poll gaps, so no algorithm takes a batch for congestion. What is left is what a "+
+		"poller that looks each 50 µs has: a round trip of 60 to 110 µs, of which a window of a "+
+		"BDP fills a fifth")
 	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
 }
 

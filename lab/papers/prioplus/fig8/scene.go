@@ -46,7 +46,7 @@ type part struct {
 const bins = 400
 
 // controlOf is what a priority's flows get: PrioPlus, or Swift alone with the same target.
-func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control,
+func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Factory,
 	units.Duration, error) {
 	ch, err := sv.Channels.Of(priority, sv.Path)
 	if err != nil {
