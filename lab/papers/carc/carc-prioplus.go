@@ -84,7 +84,7 @@ func (p pooled) run(j *experiment.Job) error {
 		return err
 	}
 	isHigh := func(sender int) bool { return sender >= b.senders/2 }
-	b.control = func(sender int) cc.Control {
+	b.control = func(sender int) cc.Factory {
 		if isHigh(sender) {
 			return high
 		}

@@ -96,7 +96,7 @@ func (c *conn) wake() {
 func (c *conn) send() {
 	m, now := c.m, c.m.clock.Now()
 	if c.gate != nil {
-		c.gate.Took(&c.out, now)
+		c.gate.Sent(&c.out, now)
 	}
 	if c.inFlow == 0 {
 		c.flowBegan = now
@@ -179,14 +179,14 @@ func (c *conn) sendCredit() {
 func (m *model) onCredit(tag uint64) {
 	p := &m.packets[tag]
 	m.spare = append(m.spare, tag)
-	if err := p.conn.gate.Hear(&p.returns, p.conn.out.Backlog, m.clock.Now()); err != nil {
+	if err := p.conn.gate.Receive(&p.returns, p.conn.out.Backlog, m.clock.Now()); err != nil {
 		m.err = err
 	}
 	p.conn.wake()
 }
 
-// Report and Ask implement cc.Reporter for a Granter.
+// Report and Reschedule implement cc.Reporter for a Granter.
 func (*conn) Report(*cc.Event, units.Time) {}
 
-// Ask checks when the Granter's CREDIT is due.
-func (c *conn) Ask() { c.heed() }
+// Reschedule checks when the Granter's CREDIT is due.
+func (c *conn) Reschedule() { c.heed() }

@@ -122,7 +122,7 @@ func (c *course) controls() error {
 				nicoffload.AgentConfig{}, &distance, now)
 		}
 	}
-	var control cc.Control
+	var control cc.Factory
 	var err error
 	switch c.CC {
 	case "":
@@ -132,12 +132,12 @@ func (c *course) controls() error {
 	default:
 		control, err = cc.Parse(c.CC)
 	}
-	c.bed.control = func(int) cc.Control { return control }
+	c.bed.control = func(int) cc.Factory { return control }
 	return err
 }
 
 // virtual returns PrioPlus around Swift, priorities from 1 to 8.
-func virtual(priority int) (cc.Control, error) {
+func virtual(priority int) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels("8")
 	if err != nil {
 		return nil, err
@@ -284,7 +284,7 @@ func (c *course) record(j *experiment.Job) {
 	discarded := units.Bytes(0)
 	for _, g := range c.gate {
 		if s, ok := g.(*tocc.Sender); ok {
-			discarded += s.Tally().Discarded
+			discarded += s.Stats().Discarded
 		}
 	}
 	j.Value("discarded", float64(discarded))

@@ -30,14 +30,14 @@ func (j *joint) full() bool { return units.Bytes(int32(j.limit-j.waste-j.consume
 func (j *joint) done(bytes units.Bytes) {
 	was := j.full()
 	if j.consumed += uint32(bytes); was && !j.full() {
-		j.drive.Ask()
+		j.drive.Reschedule()
 	}
 }
 
-// Hear implements cc.Granter.
-func (j *joint) Hear(n *cc.Notice, now units.Time) error {
-	err := j.Granter.Hear(n, now)
-	if err == nil && n.Kind == cc.NoticeRTS {
+// Receive implements cc.Granter.
+func (j *joint) Receive(n *cc.ControlMessage, now units.Time) error {
+	err := j.Granter.Receive(n, now)
+	if err == nil && n.Kind == cc.RTS {
 		if grown := (n.Discarded - j.waste) & (1<<24 - 1); grown < 1<<23 {
 			j.waste += grown
 		}
@@ -54,12 +54,12 @@ func (j *joint) Next() units.Time {
 }
 
 // Emit implements cc.Granter.
-func (j *joint) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (j *joint) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	if j.full() {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	n, some := j.Granter.Emit(incomplete, now)
-	if some && n.Kind == cc.NoticeToken {
+	if some && n.Kind == cc.TOKEN {
 		j.limit = n.Limit
 	}
 	return n, some

@@ -90,7 +90,7 @@ type packet struct {
 	conn         *conn
 	marked, last bool
 	sent         units.Time
-	returns      cc.Notice // of a CREDIT
+	returns      cc.ControlMessage // of a CREDIT
 }
 
 // measured is the counters of a class of loads since reset.

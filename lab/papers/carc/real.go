@@ -57,10 +57,10 @@ func (x *exchange) now() units.Time { return units.Time(1).Add(units.FromStd(tim
 // mailbox passes notices from one core to another.
 type mailbox struct {
 	head, tail atomic.Uint64
-	box        [64]cc.Notice
+	box        [64]cc.ControlMessage
 }
 
-func (b *mailbox) put(n cc.Notice) {
+func (b *mailbox) put(n cc.ControlMessage) {
 	// otherwise it is lost, which is harmless
 	if at := b.head.Load(); at-b.tail.Load() < uint64(len(b.box)) {
 		b.box[at%uint64(len(b.box))] = n
@@ -68,7 +68,7 @@ func (b *mailbox) put(n cc.Notice) {
 	}
 }
 
-func (b *mailbox) take() (n cc.Notice, some bool) {
+func (b *mailbox) take() (n cc.ControlMessage, some bool) {
 	at := b.tail.Load()
 	if at == b.head.Load() {
 		return n, false
@@ -82,7 +82,7 @@ func (b *mailbox) take() (n cc.Notice, some bool) {
 type quiet struct{}
 
 func (quiet) Report(*cc.Event, units.Time) {}
-func (quiet) Ask()                         {}
+func (quiet) Reschedule()                  {}
 
 // run runs it.
 func (r *realRun) run() (realResult, error) {
@@ -142,7 +142,7 @@ func (p *producer) run() {
 		if p.gate != nil {
 			now = p.x.now()
 			for n, some := p.x.credits.take(); some; n, some = p.x.credits.take() {
-				p.err = errors.Join(p.err, p.gate.Hear(&n, out.Backlog, now))
+				p.err = errors.Join(p.err, p.gate.Receive(&n, out.Backlog, now))
 			}
 			if n, some := p.gate.Emit(out.Backlog, now); some {
 				p.x.asks.put(n)
@@ -152,7 +152,7 @@ func (p *producer) run() {
 		for at-before < burst && at-p.x.read.Load() < ahead &&
 			(p.gate == nil || p.gate.Ready(&out, now)) {
 			if p.gate != nil {
-				p.gate.Took(&out, now)
+				p.gate.Sent(&out, now)
 			}
 			copy(p.ring[at%slots*realMessage:], source)
 			at++
@@ -242,7 +242,7 @@ func (c *consumer) tell(have uint64) {
 		c.granter.Delivered(realMessage, now)
 	}
 	for n, some := c.x.asks.take(); some; n, some = c.x.asks.take() {
-		c.err = errors.Join(c.err, c.granter.Hear(&n, now))
+		c.err = errors.Join(c.err, c.granter.Receive(&n, now))
 	}
 	if n, some := c.granter.Emit(false, now); some {
 		c.x.credits.put(n)

@@ -16,7 +16,7 @@ func fig10aStairs(s experiment.Scale) *stairs {
 		step:       5 * units.Millisecond,
 		settled:    2500 * units.Microsecond,
 		// At 10 Gb/s 0.0012 BDP would be 0.02 packets: we use the testbed's 150 B there.
-		control: func(p int) (cc.Control, error) {
+		control: func(p int) (cc.Factory, error) {
 			return virtual("n=8", p, experiment.At(s, wai, 0.15))
 		},
 	}

@@ -169,7 +169,7 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 			return net
 		},
 		Source: &flows, Priority: func(f workload.Flow) int { return f.Class },
-		Around: func(c cc.Control) cc.Control { return whole{c} },
+		Around: func(c cc.Factory) cc.Factory { return whole{c} },
 	}
 	out, err := l.run(j)
 	if err != nil {
@@ -184,11 +184,11 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 
 // whole is congestion control that attributes all of the delay to the fabric: the delay in hosts
 // counts.
-type whole struct{ cc.Control }
+type whole struct{ cc.Factory }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (w whole) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := w.Control.New(path)
+	a, err := w.Factory.New(path)
 	if n, ok := a.(*noisyFlow); ok {
 		n.whole = true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-var fig8aStairs = testbedStairs(func(p int) (cc.Control, error) {
+var fig8aStairs = testbedStairs(func(p int) (cc.Factory, error) {
 	return virtual(testbedTable, p, testbedWAI)
 })
 

@@ -29,7 +29,7 @@ type large struct {
 	Buffer units.Bytes
 	Lossy  bool // no PFC, and selective repeat
 	// Around, if set, returns the replacement of a flow's congestion control.
-	Around func(cc.Control) cc.Control
+	Around func(cc.Factory) cc.Factory
 
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher

@@ -68,7 +68,7 @@ var plainPeer = &experiment.Experiment{
 			return units.Duration(random.Float64() * c.Noise * float64(units.Microsecond))
 		}
 		table := fmt.Sprintf("%s,b=%gus,eps=%gus", testbedTable, c.B, max(1, c.B))
-		run := testbedStairs(func(p int) (cc.Control, error) {
+		run := testbedStairs(func(p int) (cc.Factory, error) {
 			return virtual(table, p, testbedWAI)
 		})
 		r, err := run.play(j, config)

@@ -115,7 +115,7 @@ const (
 
 // control returns the congestion control of a flow of a priority. ideal is its completion time
 // alone.
-func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Control, error) {
+func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Factory, error) {
 	switch s {
 	case idealNoCC, physicalNoCC:
 		return parsed("fixed:window=1GB")
@@ -141,10 +141,10 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Co
 	return measured(parsed(p.swift(swiftLarge)))
 }
 
-func parsed(text string) (cc.Control, error) { return cc.Parse(text) }
+func parsed(text string) (cc.Factory, error) { return cc.Parse(text) }
 
 // around returns PrioPlus around an algorithm.
-func around(inner string, p priorities, priority int) (cc.Control, error) {
+func around(inner string, p priorities, priority int) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d%s", p.N, p.Start))
 	if err != nil {
 		return nil, err
@@ -167,13 +167,13 @@ func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Ser
 }
 
 // noisy is congestion control with the delay noise of the paper's testbed.
-type noisy struct{ cc.Control }
+type noisy struct{ cc.Factory }
 
-func measured(c cc.Control, err error) (cc.Control, error) { return noisy{c}, err }
+func measured(c cc.Factory, err error) (cc.Factory, error) { return noisy{c}, err }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (n noisy) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := n.Control.New(path)
+	a, err := n.Factory.New(path)
 	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n')), false}, err
 }
 

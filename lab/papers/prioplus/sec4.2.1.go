@@ -56,7 +56,7 @@ var sec421 = &experiment.Experiment{
 var probed = []int{2, 4, 6}
 
 // probeRates counts the echoes that stopped flows get while one of priority 8 has the link.
-func probeRates(j *experiment.Job, high cc.Control) error {
+func probeRates(j *experiment.Job, high cc.Factory) error {
 	const from, to = units.Millisecond, 5 * units.Millisecond
 	flows := []sim.Flow{{Control: high}}
 	counts := make([]int, len(probed))
@@ -82,7 +82,7 @@ func probeRates(j *experiment.Job, high cc.Control) error {
 }
 
 // restarts records when each of many stopped flows sends again after the one above them stopped.
-func restarts(j *experiment.Job, high cc.Control) error {
+func restarts(j *experiment.Job, high cc.Factory) error {
 	low, err := virtual("n=8", 2, wai)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ type stairs struct {
 	flows      int   // of each
 	step       units.Duration
 	settled    units.Duration // the end of each step, where classes are judged
-	control    func(priority int) (cc.Control, error)
+	control    func(priority int) (cc.Factory, error)
 }
 
 // run records the goodput of classes in each step. config.Until is the end.

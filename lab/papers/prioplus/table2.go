@@ -107,7 +107,7 @@ type starter struct {
 func (s starter) Name() string   { return s.name }
 func (s starter) String() string { return s.name }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (s starter) New(path cc.Path) (cc.Algorithm, error) {
 	return &starting{ramp: s.ramp, path: path}, nil
 }

@@ -30,7 +30,7 @@ func testbed(seed uint64, until units.Duration) sim.Bottleneck {
 
 // plain returns Swift with the target of a channel, without scaling, from line rate. ai is in
 // packets.
-func plain(above units.Duration, ai float64) (cc.Control, error) {
+func plain(above units.Duration, ai float64) (cc.Factory, error) {
 	return cc.Parse(
 		fmt.Sprintf(
 			"swift:base_target=rtt+%gus,per_hop=0s,fs_range=0s,ai=%g,beta=0.8,max_mdf=0.5,"+
@@ -39,7 +39,7 @@ func plain(above units.Duration, ai float64) (cc.Control, error) {
 }
 
 // testbedStairs are priorities 3 to 6, two flows each, a step of 4 ms each.
-func testbedStairs(control func(priority int) (cc.Control, error)) *stairs {
+func testbedStairs(control func(priority int) (cc.Factory, error)) *stairs {
 	return &stairs{priorities: []int{3, 4, 5, 6}, flows: 2, step: 4 * units.Millisecond,
 		settled: 2500 * units.Microsecond, control: control}
 }

@@ -30,7 +30,7 @@ var parameters = map[algorithm]string{
 	bolt: "bolt:pace=off", paced: "bolt",
 }
 
-func (a algorithm) control() (cc.Control, error) { return cc.Parse(parameters[a]) }
+func (a algorithm) control() (cc.Factory, error) { return cc.Parse(parameters[a]) }
 
 // switches sets what the algorithm needs of switches.
 func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {

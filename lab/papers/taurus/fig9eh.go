@@ -65,7 +65,7 @@ const (
 )
 
 // onLink is a run of flows that share one narrow link.
-func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, cc.Control, error) {
+func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, cc.Factory, error) {
 	control, err := c.Algorithm.control()
 	l := link(j.Scale)
 	switches := c.Algorithm.switches(l)

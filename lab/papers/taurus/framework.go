@@ -35,7 +35,7 @@ const (
 )
 
 // control returns the congestion control of its flows.
-func (f framework) control() (cc.Control, error) {
+func (f framework) control() (cc.Factory, error) {
 	switch f {
 	case docaPCC:
 		return pcc.Spec{}, nil

@@ -22,13 +22,13 @@ func (l *listener) Start(units.Time) cc.Decision { return l.first }
 // On implements cc.Algorithm.
 func (l *listener) On(ev *cc.Event, now units.Time) cc.Decision { return l.on(ev, now) }
 
-// control is a cc.Control that always makes one algorithm.
+// control is a cc.Factory that always makes one algorithm.
 type control struct{ cc.Algorithm }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (c control) New(cc.Path) (cc.Algorithm, error) { return c.Algorithm, nil }
 
-// Name implements cc.Control.
+// Name implements cc.Factory.
 func (control) Name() string { return "listener" }
 
 func (control) String() string { return "listener" }

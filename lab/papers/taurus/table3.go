@@ -163,7 +163,7 @@ const (
 )
 
 // controls returns every algorithm, and one around another.
-func controls() (all []cc.Control) {
+func controls() (all []cc.Factory) {
 	for _, name := range cc.Names() {
 		if name == "d2tcp" {
 			name += ":deadline=1s"
@@ -183,7 +183,7 @@ func parsed(name string) cc.Spec {
 }
 
 // compare returns the number of decisions that differ.
-func compare(c cc.Control, seed uint64) (differ int, err error) {
+func compare(c cc.Factory, seed uint64) (differ int, err error) {
 	path := cc.Path{
 		LineRate: 100 * gbps, BaseRTT: 12 * us, Payload: mtu, Hops: 3, Seed: 7,
 		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC |
@@ -211,7 +211,7 @@ func compare(c cc.Control, seed uint64) (differ int, err error) {
 		now = now.Add(units.Duration(events.Int64N(int64(3 * us))))
 		ev := events.Next(cc.Flow(events.IntN(comparedFlows)), now)
 		for _, k := range both {
-			if own := *ev; k.Wants(ev.Flow).Has(ev.Kind) {
+			if own := *ev; k.Events(ev.Flow).Has(ev.Kind) {
 				k.Report(&own, now)
 			}
 			k.Poll(now)

@@ -13,7 +13,7 @@ import (
 )
 
 // server returns how flows are served. It adds the gates and granters to out.
-func (r run) server(m method, control cc.Control,
+func (r run) server(m method, control cc.Factory,
 	out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
 	plain := sim.Service{Control: control, AnswerClass: answerClass}
 	if m.Tokens == "" {
@@ -100,7 +100,7 @@ func (r run) order(m method) (o order, err error) {
 	}
 	for priority := range m.Channels {
 		o.specs = append(o.specs,
-			spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
+			spec.WithTokenCC(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
 	}
 	return o, nil
 }
@@ -112,4 +112,4 @@ type admitted struct {
 }
 
 // tallied is either half of one.
-type tallied interface{ Tally() tocc.Tally }
+type tallied interface{ Stats() tocc.Stats }

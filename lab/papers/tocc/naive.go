@@ -15,9 +15,9 @@ type remoteGranter struct {
 	distance units.Duration
 	asks     cc.Reporter
 
-	tokens   []cc.Notice // at the NIC, to be sent
-	since    units.Time  // the first of them arrived
-	alarm    units.Time  // when the agent looks again
+	tokens   []cc.ControlMessage // at the NIC, to be sent
+	since    units.Time          // the first of them arrived
+	alarm    units.Time          // when the agent looks again
 	messages uint64
 }
 
@@ -47,12 +47,12 @@ func (r *remoteGranter) decide(now units.Time) {
 }
 
 // send handles a token that has arrived at the NIC.
-func (r *remoteGranter) send(n cc.Notice, now units.Time) {
+func (r *remoteGranter) send(n cc.ControlMessage, now units.Time) {
 	if len(r.tokens) == 0 {
 		r.since = now
 	}
 	r.tokens = append(r.tokens, n)
-	r.asks.Ask()
+	r.asks.Reschedule()
 	r.host.Wake()
 }
 
@@ -67,18 +67,18 @@ func (r *remoteGranter) Missing(packets int, bytes units.Bytes, now units.Time) 
 	r.up(now, func(now units.Time) { r.Granter.Missing(packets, bytes, now) })
 }
 
-// Hear implements cc.Granter. It accepts every Notice, because the agent's error would come too
+// Receive implements cc.Granter. It accepts every message, because the agent's error would come too
 // late.
-func (r *remoteGranter) Hear(n *cc.Notice, now units.Time) error {
+func (r *remoteGranter) Receive(n *cc.ControlMessage, now units.Time) error {
 	one := *n
-	r.up(now, func(now units.Time) { _ = r.Granter.Hear(&one, now) })
+	r.up(now, func(now units.Time) { _ = r.Granter.Receive(&one, now) })
 	return nil
 }
 
 // Emit implements cc.Granter.
-func (r *remoteGranter) Emit(bool, units.Time) (cc.Notice, bool) {
+func (r *remoteGranter) Emit(bool, units.Time) (cc.ControlMessage, bool) {
 	if len(r.tokens) == 0 {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	n := r.tokens[0]
 	r.tokens = r.tokens[1:]
@@ -99,8 +99,8 @@ func (r *remoteGranter) Attach(d cc.Reporter) {
 	r.Granter.Attach(d)
 }
 
-// Decide implements cc.Granter.
-func (r *remoteGranter) Decide(d cc.Decision, now units.Time) {
-	r.Granter.Decide(d, now)
+// Apply implements cc.Granter.
+func (r *remoteGranter) Apply(d cc.Decision, now units.Time) {
+	r.Granter.Apply(d, now)
 	r.decide(now)
 }

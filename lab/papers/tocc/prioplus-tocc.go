@@ -105,7 +105,7 @@ func (c channelRun) simulate(j *experiment.Job) error {
 		}
 		f := sim.Flow{Start: units.Duration(i) * channelStep, Control: control}
 		if c.Tokens {
-			f.Control, f.Admission = open, spec.WithControl(control)
+			f.Control, f.Admission = open, spec.WithTokenCC(control)
 		}
 		flows = append(flows, sim.Many(c.Flows, f)...)
 	}
@@ -142,7 +142,7 @@ func (c channelRun) simulate(j *experiment.Job) error {
 }
 
 // channel returns PrioPlus around Swift, as in PrioPlus's micro-benchmark. Priorities are from 1.
-func channel(priority int, ai string) (cc.Control, error) {
+func channel(priority int, ai string) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels("n=8,high=0,low=1,direct=0")
 	if err != nil {
 		return nil, err

@@ -137,7 +137,7 @@ func (o *outcome) settle() {
 // most.
 func (o *outcome) unused() (mean, most float64) {
 	for _, a := range o.Admitted {
-		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
+		x := float64(a.Granter.Stats().Granted - (a.Bytes - a.Gate.Stats().Unscheduled))
 		mean, most = mean+x/float64(len(o.Admitted)), max(most, x)
 	}
 	return mean, most

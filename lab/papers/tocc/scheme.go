@@ -173,7 +173,7 @@ func limiting(n network) fabric.SwitchConfig {
 		}}
 }
 
-func (s scheme) method() (method, cc.Control, error) {
+func (s scheme) method() (method, cc.Factory, error) {
 	m, ok := schemes[s]
 	if !ok {
 		return m, nil, fmt.Errorf("tocc: unknown scheme %q", s)

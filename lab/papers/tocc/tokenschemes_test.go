@@ -31,7 +31,7 @@ func TestTokenSchemes(t *testing.T) {
 		{aeolus, func(o *outcome) {
 			unscheduled := units.Bytes(0)
 			for _, a := range o.Admitted {
-				unscheduled += a.Gate.Tally().Unscheduled
+				unscheduled += a.Gate.Stats().Unscheduled
 			}
 			assert.Positive(t, o.Lost)
 			assert.LessOrEqual(t, o.Lost*float64(payload), float64(unscheduled),
@@ -42,7 +42,7 @@ func TestTokenSchemes(t *testing.T) {
 			assert.Zero(t, o.Lost+o.Trimmed+o.Again, "priorities reorder, and nothing is lost")
 			for _, a := range o.Admitted {
 				bdp := 100 * units.Gbps.Bytes(6*units.Microsecond)
-				assert.LessOrEqual(t, a.Gate.Tally().Unscheduled, bdp)
+				assert.LessOrEqual(t, a.Gate.Stats().Unscheduled, bdp)
 			}
 		}},
 		{ndp, func(o *outcome) {

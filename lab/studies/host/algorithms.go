@@ -57,7 +57,7 @@ var algorithms = []algorithm{
 var controlled = algorithms[1:]
 
 // control returns the congestion control of a flow.
-func (a algorithm) control(channels string) (cc.Control, error) {
+func (a algorithm) control(channels string) (cc.Factory, error) {
 	text := a.Text
 	if text == "" {
 		text = a.Name

@@ -263,10 +263,10 @@ func noteNaps(r *experiment.Results) {
 		"four flows have four fifths of it, and nine tenths with hosts that poll all the time")
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, and each of them meets "+
 		"a nap")
-	r.Note("interrupts", "a batch reaches a poller that polled all the time up to 50 µs late: "+
-		"without time stamps that counts as delay of the fabric. Swift, LEDBAT and PrioPlus "+
-		"yield the link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY "+
-		"(0.7); DCQCN, which does not measure delay, does not")
+	r.Note("interrupts", "each endpoint adds the 50 µs for which its NIC may hold a frame "+
+		"to its poll gaps, so no algorithm takes a batch for congestion. What is left is what a "+
+		"poller that looks each 50 µs has: a round trip of 60 to 110 µs, of which a window of a "+
+		"BDP fills a fifth")
 	r.Note("queue", "TIMELY: between its thresholds it follows the gradient, not the delay")
 }
 

@@ -45,7 +45,7 @@ func (g *testbed) path(base units.Duration, id uint64) cc.Path {
 }
 
 // connect makes a flow from a node to the receiver.
-func (g *testbed) connect(from *node, control cc.Control, base units.Duration, size,
+func (g *testbed) connect(from *node, control cc.Factory, base units.Duration, size,
 	depth int) (*flow, error) {
 	to := g.receiver()
 	f := &flow{id: uint64(len(to.flows) + 1), size: size, depth: depth}

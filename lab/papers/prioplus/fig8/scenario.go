@@ -47,7 +47,7 @@ const bins = 400
 
 // controlOf returns the congestion control of a priority's flows: PrioPlus, or Swift alone with the
 // same target.
-func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control,
+func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Factory,
 	units.Duration, error) {
 	ch, err := sv.Channels.Of(priority, sv.Path)
 	if err != nil {
