@@ -96,7 +96,8 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 	return sets
 }
 
-// delivers returns the events that reach an algorithm that binds some, when one of each class happens.
+// delivers returns the events that reach an algorithm that binds some, when one of each class
+// happens.
 func (f deliverer) delivers(bound cc.EventSet) (heard cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
