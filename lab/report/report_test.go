@@ -158,9 +158,8 @@ func TestDifferingVerdictsAreShown(t *testing.T) {
 }
 
 func TestShardsAreMerged(t *testing.T) {
-	a, b := runExperiment(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}),
-		runExperiment(t, labtest.Dice,
-		runner.Shard{Index: 1, Count: 2})
+	a := runExperiment(t, labtest.Dice, runner.Shard{Index: 0, Count: 2})
+	b := runExperiment(t, labtest.Dice, runner.Shard{Index: 1, Count: 2})
 	page, err := lab(t, labtest.Dice).Gather(a)
 	require.NoError(t, err)
 	assert.Contains(t, text(t, html(t, page)), "1 of 2 jobs are done, 0 failed: run it again.")
