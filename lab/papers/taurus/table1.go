@@ -15,7 +15,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// eventClasses are those of TAURUS's table 3.
+// eventClasses are the classes of TAURUS's table 3.
 var eventClasses = []cc.Kind{cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.RTT, cc.TX, cc.CST, cc.HOST}
 
 // A deliverer delivers events to one flow's algorithm.

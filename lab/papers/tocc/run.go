@@ -23,7 +23,7 @@ func (r run) name() string {
 	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
 }
 
-// cells returns those of schemes that serve the same traffic in the same network.
+// cells returns the cells of schemes that serve the same traffic in the same network.
 func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 	out := make([]experiment.Cell, len(of))
 	for i, s := range of {
