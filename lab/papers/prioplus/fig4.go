@@ -120,7 +120,7 @@ func (w *watch) heard(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 	}
 }
 
-// phases returns those of at least a given length.
+// phases returns the phases of at least a given length.
 func (w *watch) phases(least, end units.Duration) (long []phase) {
 	for i, p := range w.all {
 		until := end
