@@ -65,11 +65,11 @@ type Granter interface {
 	// higher ranks go first, equal ranks in round-robin, and a TOKEN that has waited for 50 ms
 	// before all others. The rank when the wait begins counts.
 	Rank() int
-	// Queue returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
+	// QueueCapacity returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
 	// they wait in the Granter, and Emit is not called before their time. Otherwise Emit is called
 	// at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the queue full is
 	// dropped, as in a switch.
-	Queue() int
+	QueueCapacity() int
 	// Algorithm returns the congestion control of the grants; nil for none. The transport adds it
 	// to its Controller as a flow of its own, and passes its decisions to Apply.
 	Algorithm() Algorithm

@@ -176,8 +176,8 @@ func (l *LEDBAT) Steer(target units.Duration, least, most Packets) {
 	l.minCwnd, l.maxCwnd = least, most
 }
 
-// Decide implements Steerable.
-func (l *LEDBAT) Decide() Decision { return l.decide() }
+// Decision implements Steerable.
+func (l *LEDBAT) Decision() Decision { return l.decide() }
 
 // Cwnd implements Steerable.
 func (l *LEDBAT) Cwnd() Packets { return Packets(l.cwnd) }

@@ -240,8 +240,8 @@ func (s *Swift) Steer(target units.Duration, least, most Packets) {
 	s.maxCwnd, s.steered = most, true
 }
 
-// Decide implements Steerable.
-func (s *Swift) Decide() Decision { return s.decide() }
+// Decision implements Steerable.
+func (s *Swift) Decision() Decision { return s.decide() }
 
 // Cwnd implements Steerable.
 func (s *Swift) Cwnd() Packets { return Packets(s.fabric.cwnd) }

@@ -90,7 +90,7 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		require.NoError(t, r.Receive(stop, 2))
 		assert.Zero(t, r.Next())
 	}
-	assert.Equal(t, 8, creditsOf(t, "ep").Queue())
+	assert.Equal(t, 8, creditsOf(t, "ep").QueueCapacity())
 }
 
 // The number that data echoes identifies the lost credits; late and duplicated ones count for

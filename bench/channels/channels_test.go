@@ -339,7 +339,7 @@ func TestBadWants(t *testing.T) {
 		{Wanted{0, 1, swift(t), ""}, "channels n=0: n=0 is outside [1, 256]"},
 		{Wanted{8, 1, swift(t), "b=x"}, `channels n=8,b=x: `},
 		{Wanted{8, 1, dctcp, ""},
-			"the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
+			"the fluctuation of dctcp is unknown, want swift (section 4.3.2)"},
 	} {
 		assert.ErrorContains(t, c.Check(), c.says)
 	}

@@ -291,7 +291,7 @@ func (c *course) record(j *experiment.Job) {
 	asked, sent := 0., 0.
 	for _, t := range c.bed.conns {
 		if t.gate != nil {
-			asked += float64(t.gate.Stats().Asked)
+			asked += float64(t.gate.Stats().Queries)
 			sent += float64(t.gate.Stats().Messages)
 		}
 	}
