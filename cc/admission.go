@@ -65,10 +65,10 @@ type Granter interface {
 	// higher ranks go first, equal ranks in round-robin, and a TOKEN that has waited for 50 ms
 	// before all others. The rank when the wait begins counts.
 	Rank() int
-	// QueueCapacity returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
-	// they wait in the Granter, and Emit is not called before their time. Otherwise Emit is called
-	// at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the queue full is
-	// dropped, as in a switch.
+	// QueueCapacity returns the capacity of the endpoint's queue of TOKENs that wait for their
+	// time. With 0 they wait in the Granter, and Emit is not called before their time. Otherwise
+	// Emit is called at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the
+	// queue full is dropped, as in a switch.
 	QueueCapacity() int
 	// Algorithm returns the congestion control of the grants; nil for none. The transport adds it
 	// to its Controller as a flow of its own, and passes its decisions to Apply.
@@ -233,7 +233,7 @@ const (
 
 func (f ControlFlags) String() string {
 	var names []string
-	for i, name := range [...]string{"repeat", "unscheduled", "asks", "answers", "single", "ends"} {
+	for i, name := range [...]string{"repeat", "unscheduled", "query", "reply", "single", "end"} {
 		if f>>i&1 != 0 {
 			names = append(names, name)
 		}
@@ -303,6 +303,6 @@ type ControlMessage struct {
 	Classed      bool
 	// WithData makes an emitted message wait behind the data that was sent, in the data's class.
 	WithData bool
-	// Missing asks the transport to list the missing packets in an emitted message.
+	// Missing requests that the transport lists the missing packets in an emitted message.
 	Missing bool
 }

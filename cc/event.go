@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Kind says what happened to a flow.
+// Kind is what happened to a flow.
 type Kind uint8
 
 // The events of TAURUS Table 3, and three of ours (CNP, TIMER, POST).
@@ -20,7 +20,7 @@ const (
 	CST               // a custom segment of a packet was extracted
 	HOST              // a sample of the host's own state
 	CNP               // a congestion notification packet arrived (RoCEv2 annex A17.9.3)
-	TIMER             // the moment the flow's Decision asked to be woken at
+	TIMER             // the time that the flow's Decision requested (WakeAt)
 	POST              // something to send was posted on a flow that had nothing left
 	kinds
 )

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// script is an algorithm that answers what the test wants and remembers what it heard.
+// script is an algorithm with scripted decisions that records its events.
 type script struct {
 	wants  EventSet
 	start  Decision
@@ -84,7 +84,7 @@ func TestInlineChangedOnce(t *testing.T) {
 	}
 	expect(true)
 	expect(false)
-	c.Report(ack, 1) // the same again
+	c.Report(ack, 1) // the same decision
 	expect(false)
 	s.answer = constant(Decision{Window: 2})
 	c.Report(ack, 2)
@@ -94,7 +94,7 @@ func TestInlineChangedOnce(t *testing.T) {
 	s.answer = constant(Decision{Window: 1})
 	c.Report(ack, 4)
 	s.answer = constant(Decision{Window: 2})
-	c.Report(ack, 5) // there and back
+	c.Report(ack, 5) // changed twice
 	expect(true)
 }
 
@@ -152,7 +152,7 @@ func TestInlineTimerMovesEarlierAndAway(t *testing.T) {
 	require.Equal(t, units.Time(50), c.Poll(1))
 	s.answer = constant(Decision{WakeAt: 70})
 	c.Report(&Event{Kind: ACK, Flow: f}, 2)
-	require.Equal(t, units.Time(70), c.Poll(50), "looks, finds nothing, knows better")
+	require.Equal(t, units.Time(70), c.Poll(50), "a scan finds nothing, and updates the bound")
 	s.answer = constant(Decision{})
 	c.Report(&Event{Kind: ACK, Flow: f}, 51)
 	require.Equal(t, units.Time(51).Add(units.Forever), c.Poll(51))
@@ -165,7 +165,7 @@ func TestInlineRemoveAndReuse(t *testing.T) {
 		answer: constant(Decision{})}
 	f := c.Add(old, 0)
 	c.Remove(f)
-	c.Remove(f) // once more changes nothing
+	c.Remove(f) // a second Remove has no effect
 	assert.Zero(t, c.Events(f))
 	c.Report(&Event{Kind: ACK, Flow: f}, 0)
 	assert.Equal(t, units.Time(10).Add(units.Forever), c.Poll(10))
@@ -186,10 +186,10 @@ func TestInlineRemoveAndReuse(t *testing.T) {
 	assert.Empty(t, old.heard)
 }
 
-// TestInlineTimersAgreeWithAScan compares Poll with looking at every flow every time.
+// TestInlineTimersAgreeWithAScan compares Poll with a scan of all flows.
 func TestInlineTimersAgreeWithAScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		start := units.Time(rapid.Int64().Draw(t, "start")) // times may wrap
+		start := units.Time(rapid.Int64().Draw(t, "start")) // times may wrap around
 		now := start
 		var c Inline
 		type flow struct {
@@ -252,7 +252,7 @@ func TestInlineTimersAgreeWithAScan(t *testing.T) {
 	})
 }
 
-// ticker wakes every microsecond and counts.
+// ticker requests a TIMER every microsecond, and counts them.
 type ticker struct{ ticks int }
 
 func (*ticker) Events() EventSet { return Events(ACK, TIMER) }
@@ -294,7 +294,7 @@ func benchmarkPoll(b *testing.B, a Algorithm) {
 	}
 }
 
-// Changed tells of every flow whose Decision a TIMER has changed, once, and of no other.
+// Changed returns each flow whose Decision a TIMER has changed, once, and no other flow.
 func TestInlineChangedByTimer(t *testing.T) {
 	var c Inline
 	sleeper := func(at units.Time, then Decision) *script {
@@ -302,7 +302,7 @@ func TestInlineChangedByTimer(t *testing.T) {
 			answer: constant(then)}
 	}
 	held := c.Add(sleeper(10, Decision{Window: 5}), 0)
-	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // as it was, but for WakeAt
+	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // differs in WakeAt only
 	later := c.Add(sleeper(20, Decision{Window: 6}), 0)
 	for _, f := range []Flow{held, same, later} {
 		c.Decision(f)

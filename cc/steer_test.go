@@ -43,8 +43,7 @@ func steered(t testing.TB, spec string) Steerable {
 	return a
 }
 
-// Whatever is inside, the target is what it was told, the window is where it was put, and the
-// increase is what it was told beside that.
+// Whatever the algorithm is, the target, the window and the increase are those that were set.
 func TestSteered(t *testing.T) {
 	for _, c := range []struct {
 		spec          string
@@ -83,7 +82,7 @@ func TestSteered(t *testing.T) {
 	}
 }
 
-// The window that the hosts' delay governs still bounds a steered Swift.
+// The window for the hosts' delay still limits a steered Swift.
 func TestSteeredSwiftKeepsTheEndpointWindow(t *testing.T) {
 	spec, err := Parse("swift:endpoint_target=10us,ai=1")
 	require.NoError(t, err)
