@@ -7,15 +7,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Admission: the conditions besides a window under which a packet may leave. A flow has a [Gate] at
-// its sender and a [Granter] at its receiver, which exchange [ControlMessage]s. The tokens of
-// receiver-driven congestion control are one such pair, the credits of a receiver's cache another.
-// A flow may have both: gates are independent, and none changes state before all agree. The
-// transport carries ControlMessages without interpreting them, and reports which packets leave and
-// arrive.
-
-// ControlMessages are RTS and TOKEN, except between a [CreditGate] and a [CreditGranter], which
-// exchange CREDITs. [AllOf] combines several Gates into one.
+// A packet may be sent when admission allows it, in addition to the window. A flow has a [Gate] at
+// its sender and a [Granter] at its receiver, which exchange [ControlMessage]s: RTS and TOKEN, or,
+// between a [CreditGate] and a [CreditGranter], CREDIT. The tokens of receiver-driven congestion
+// control are one such pair, the credits of a receiver's cache another. A flow may have both
+// ([AllOf]): gates are independent, and none changes state before all agree. The transport carries
+// ControlMessages without interpreting them, and reports which packets are sent and arrive.
 
 // Gate is the sender's half. All byte counts are payload of SENDs and WRITEs; READs are not subject
 // to admission. A Gate does no I/O, reads no clock but now, and allocates nothing.
@@ -109,8 +106,8 @@ type CreditGranter interface {
 	Delivered(bytes units.Bytes, now units.Time)
 }
 
-// AbsenceObserver is a CreditGranter that takes into account how long its host did not poll. Away
-// is called before Delivered for a message that arrived meanwhile: durations measured then do not
+// AbsenceObserver is a CreditGranter that excludes times in which its host did not poll. Away is
+// called before Delivered for a message that arrived meanwhile: durations measured then do not
 // describe the program.
 type AbsenceObserver interface {
 	Away(d units.Duration, now units.Time)

@@ -105,8 +105,8 @@ func TestBaseRTTOfALongerRoute(t *testing.T) {
 		noise := units.Duration(units.Forever)
 		for changed := now; now.Sub(changed) < b.Window; {
 			if noise != units.Forever {
-				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/gaps/8),
-					int64(b.Window/gaps)).Draw(t, "apart")))
+				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/minSamplesPerWindow/8),
+					int64(b.Window/minSamplesPerWindow)).Draw(t, "apart")))
 			}
 			n := units.Duration(rapid.Int64Range(0, int64(us)).Draw(t, "noise"))
 			noise = min(noise, n)
@@ -125,7 +125,7 @@ func TestBaseRTTOfSpikes(t *testing.T) {
 		now := at(1)
 		sample(t, &b, truth, now)
 		for range rapid.IntRange(1, 30).Draw(t, "spikes") {
-			now = now.Add(b.Window/gaps + units.Duration(rapid.Int64Range(1,
+			now = now.Add(b.Window/minSamplesPerWindow + units.Duration(rapid.Int64Range(1,
 				int64(b.Window)).Draw(t, "apart")))
 			sample(t, &b, truth+b.Queue+units.Duration(rapid.Int64Range(1,
 				int64(units.Millisecond)).Draw(t, "spike")), now)

@@ -139,12 +139,12 @@ type Event struct {
 	Host HostSample
 }
 
-// longestDelay bounds round trips: a longer one indicates a clock that stepped.
-const longestDelay = units.Second
+// maxDelay bounds round trips: a longer one indicates a clock that stepped.
+const maxDelay = units.Second
 
 // timed reports whether the delays of an RTT event are possible.
 func (ev *Event) timed() bool {
-	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay &&
+	return ev.Delay > 0 && ev.Delay <= maxDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay &&
 		ev.LocalGap >= 0 && ev.RemoteGap >= 0 && ev.LocalAway >= 0 && ev.RemoteAway >= 0
 }
 

@@ -153,8 +153,8 @@ func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.ControlMessag
 // Rank implements cc.Granter.
 func (r *CreditReceiver) Rank() int { return r.priority }
 
-// QueueCapacity implements cc.Granter. Credits wait in the endpoint's queue and are dropped when it is
-// full, as in a switch.
+// QueueCapacity implements cc.Granter. Credits wait in the endpoint's queue and are dropped when it
+// is full, as in a switch.
 func (r *CreditReceiver) QueueCapacity() int { return r.queue }
 
 // Algorithm implements cc.Granter. The feedback is part of the CreditReceiver.
