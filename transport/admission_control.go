@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Control messages of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in
-// credits.go.
+// Control messages of gates and granters as frames: RTS and TOKEN (docs/wire.md). CREDIT is in
+// admission_credits.go.
 
-// sendGateControl sends what the gate has to say. It returns false when the port has no room.
+// sendGateControl sends the gate's control message. It returns false when the port has no room.
 func (a *admission) sendGateControl() bool {
 	qp := a.qp
 	e := qp.ep
@@ -46,7 +46,7 @@ func (a *admission) sendGateControl() bool {
 	return true
 }
 
-// pushControl puts the frame of a control message, which is built in b.
+// pushControl queues the frame of control message n, which is built in b, for transmission.
 func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 	n *cc.ControlMessage) {
 	qp := a.qp
@@ -63,8 +63,8 @@ func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 	qp.ep.push(class)
 }
 
-// sendToken builds a TOKEN into b. It returns what the TOKEN and the data it lets go take of the
-// link.
+// sendToken builds a TOKEN into b. It returns how many bytes the TOKEN and the data that it
+// releases take on the link.
 func (a *admission) sendToken(b *packet.Buf, n *cc.ControlMessage) units.Bytes {
 	qp := a.qp
 	e := qp.ep
@@ -92,10 +92,10 @@ func (a *admission) sendToken(b *packet.Buf, n *cc.ControlMessage) units.Bytes {
 	return n.Releases + units.Bytes(total) + wireExtra
 }
 
-// wireExtra is what a frame takes of a link besides its bytes: check sequence, preamble and gap.
+// wireExtra is what a frame takes on a link besides its bytes: check sequence, preamble and gap.
 const wireExtra = 24
 
-// receiveControl hears an RTS or a TOKEN. Another one than the peer should send changes nothing.
+// receiveControl handles an RTS or a TOKEN. One that the peer should not send has no effect.
 func (a *admission) receiveControl(p *wire.Packet) {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
@@ -144,11 +144,12 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 		!qp.loss.acknowledge(end, &ackInfo{now: now}) {
 		return
 	}
-	// before its tokens are taken: they are for what is lost, which must wait for them
+	// before the gate gets the tokens: they are meant for the lost packets, which must wait for
+	// them
 	if t.Ranges() > 0 {
 		qp.loss.onLossReport(t)
 	}
-	if a.gone { // that ended the queue pair
+	if a.gone { // the loss report ended the queue pair
 		return
 	}
 	if err := a.gate.Receive(&a.notice, a.backlog(), now); err != nil {
@@ -161,7 +162,7 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// The flags of the wire are those of cc, but RTSBehind and TokenTrimmed.
+// The wire's flags have the values of cc's flags, except RTSBehind and TokenTrimmed.
 
 func rtsFlags(f cc.ControlFlags) wire.RTSFlags {
 	return wire.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |

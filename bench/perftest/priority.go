@@ -87,16 +87,6 @@ func (s *Settings) controlOf(number int) cc.Factory {
 		Priority: s.Priorities[number%len(s.Priorities)]}
 }
 
-// validatePriorities checks every algorithm with every priority.
-func (s *Settings) validatePriorities(p *problems) {
-	for _, spec := range s.Congestion {
-		for _, priority := range s.Priorities {
-			err := prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: priority}.Check()
-			p.when(err != nil, "--prio %d: %w", priority, err)
-		}
-	}
-}
-
 // controls formats --cc, --prio and --channels.
 func (s *Settings) controls() string {
 	if len(s.Priorities) == 0 {

@@ -101,8 +101,10 @@ type Settings struct {
 const (
 	maxQPs      = 16384
 	maxSize     = 8 << 20
+	minIters    = 5
 	maxIters    = 1_000_000_000
 	maxPostList = 1 << 15
+	maxCQMod    = 1024
 	maxSamples  = 10_000_000 // of -U, which stores all
 	maxMemory   = 4 << 30    // bytes of all message buffers
 	maxSeconds  = 1_000_000
