@@ -76,7 +76,7 @@ type serviceTimes struct {
 }
 
 var (
-	errKind     = errors.New("carc: want a notice of kind CREDIT")
+	errKind     = errors.New("carc: want CREDIT, got another control message")
 	errNotQuery = errors.New("carc: want a query, got CREDIT with credits")
 )
 

@@ -15,7 +15,7 @@ const (
 	ECN               // an acknowledgement that echoes a congestion mark
 	OOO               // the receiver saw a sequence gap (NAK, SACK)
 	RTO               // the retransmission timer fired, or a probe did not come back in its time
-	RTT               // data newly acknowledged, with a delay sample; or a probe came back
+	RTT               // data newly acknowledged, with a delay sample; or the echo of a probe
 	TX                // a data packet left
 	CST               // a custom segment of a packet was extracted
 	HOST              // a sample of the host's own state

@@ -35,8 +35,8 @@ func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 const minPacedFraction = 1e-5
 
 // inUse reports whether a window of so many packets limits the flow, rather than its program or its
-// port: what was in flight before the acknowledgement came near it. An unused window that grows
-// allows a later burst (RFC 7661, section 1). An event without InFlight counts as in use.
+// port: the amount in flight before the acknowledgement was close to it. An unused window that
+// grows allows a later burst (RFC 7661, section 1). An event without InFlight counts as in use.
 func inUse(ev *Event, cwnd float64, path *Path) bool {
 	if ev.InFlight <= 0 {
 		return true

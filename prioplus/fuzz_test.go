@@ -66,7 +66,7 @@ func (x *anything) on(ev *cc.Event) {
 	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 &&
 		d.Window == 0 {
 		if d.ProbeAt == before.probeAt || d.ProbeAt.Before(x.now) {
-			require.FailNow(x.t, "the probe came back, or is lost, and there is no other",
+			require.FailNow(x.t, "the probe returned or is lost, and there is no other",
 				"%s: %+v after %+v", x.what, d, *ev)
 		}
 	}
@@ -97,7 +97,7 @@ func (x *anything) check(d cc.Decision, ev *cc.Event) {
 		fail("sends with two samples beyond the limit")
 	}
 	if s := p.Snapshot(); s.Window != d.Window || s.Rate != d.Rate {
-		fail("the snapshot says something else")
+		fail("the snapshot differs")
 	}
 }
 

@@ -275,7 +275,7 @@ func TestIdle(t *testing.T) {
 	b.now = b.now.Add(40 * us)
 	b.left = 5000
 	b.on(cc.Event{Kind: cc.POST})
-	assert.Equal(t, window, b.d.Window, "goes on")
+	assert.Equal(t, window, b.d.Window, "continues")
 
 	b.left = 0
 	b.ack(20)
@@ -331,7 +331,7 @@ func TestStopped(t *testing.T) {
 	require.False(t, b.stopped)
 	sends := b.flow
 	b.probed(50)
-	assert.Equal(t, sends, b.flow, "nobody waits for it any more")
+	assert.Equal(t, sends, b.flow, "a late echo has no effect")
 }
 
 func TestLostProbe(t *testing.T) {

@@ -176,13 +176,13 @@ func TestCreditSender(t *testing.T) {
 		require.Len(t, marks, 1)
 		assert.Equal(t, cc.Marks{Set: cc.MarkGrant, Grant: 7 + i}, marks[0])
 		if i == 0 {
-			assert.Nil(t, d.rts(), "that one came says nothing of others under way")
+			assert.Nil(t, d.rts(), "one arrival does not imply others in flight")
 			d.wait(paper.BaseRTT)
 		}
 	}
 	n := d.rts()
 	require.NotNil(t, n,
-		"a credit came in the last round trip, and one packet waits: an early stop")
+		"a credit arrived in the last round trip, and one packet waits: an early stop")
 	assert.Equal(t, cc.FlagEnd, n.Flags)
 	credit(9)
 	require.Len(t, d.take(), 1)
