@@ -65,7 +65,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-// What only the path tells is judged when there is one.
+// What depends on the path is checked when the path is known.
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -100,7 +100,7 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown algorithm")
 }
 
-// The same Spec is another algorithm on another path.
+// One Spec makes different algorithms on different paths.
 func TestParametersRelativeToThePath(t *testing.T) {
 	far := everything
 	far.BaseRTT *= 3
@@ -120,7 +120,7 @@ func TestParametersRelativeToThePath(t *testing.T) {
 	assert.Equal(t, units.Bytes(4000), d.byteCounter)
 }
 
-// No default is refused on any path: one of less than a packet, and a long one.
+// All defaults are valid on any path: on one of less than a packet, and on a long one.
 func TestDefaultsFitEveryPath(t *testing.T) {
 	for _, path := range []Path{
 		{LineRate: 10 * gbps, BaseRTT: 2 * us, Payload: 4096, Signals: allSignals},
@@ -136,10 +136,11 @@ func TestDefaultsFitEveryPath(t *testing.T) {
 		Signals: allSignals})
 	assert.Equal(t, 2.0, d.cwnd, "least window of a path that has not so much")
 	_, err := Parse("dctcp:init_cwnd=1")
-	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1", "who asks is told")
+	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1",
+		"the error names both parameters")
 }
 
-// Two algorithms of one Spec share nothing.
+// Two algorithms of one Spec share no state.
 func TestNewMakesAnother(t *testing.T) {
 	s, err := Parse("swift")
 	require.NoError(t, err)
@@ -166,7 +167,7 @@ func TestHelp(t *testing.T) {
 	assert.ErrorContains(t, Help(&b, "vegas"), `unknown algorithm "vegas"`)
 }
 
-// Every declaration is one that people and the parser understand.
+// Every declaration is complete and can be parsed.
 func TestDeclarations(t *testing.T) {
 	for _, name := range Names() {
 		e, err := lookup(name)
