@@ -24,7 +24,7 @@ func TestStateMachine(t *testing.T) {
 	require.NoError(t, qp.ToInit(InitAttr{}))
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is none of 256")
+	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is not 256, 512")
 	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}),
 		"no peer address")
 	require.Equal(t, Init, qp.State(), "a refused transition changes nothing")
