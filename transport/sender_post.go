@@ -120,7 +120,7 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 			return refuse(ErrUnsupported, "max_rd_atomic is 0")
 		}
 		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
-			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d; a READ takes at most %d",
+			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d; want at most %d",
 				w.length, n, qp.mtu, maxReadPSNs)
 		}
 		if wr.Op.isAtomic() {
