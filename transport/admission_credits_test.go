@@ -343,7 +343,7 @@ func TestForgedCredits(t *testing.T) {
 	assert.EqualValues(t, 1, p.b.counters.CreditsForged)
 }
 
-// Impossible CREDITs have no effect, whoever sends them.
+// Impossible CREDITs have no effect, from either end.
 func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)

@@ -72,7 +72,7 @@ func TestMissing(t *testing.T) {
 			0},
 		{"header of what is here", []int{102, -102}, "100+2", 2, 1},
 		{"header of what was executed", []int{100, -100}, "", 0, 1},
-		{"the last that a SACK tells of", []int{-611}, "611+1", 1, 0},
+		{"the last that a SACK covers", []int{-611}, "611+1", 1, 0},
 		{"beyond", []int{-612}, "", 0, 1},
 		{"a long row is told in parts", []int{400}, "100+255 355+45", 300, 0},
 		{"headers of two windows", []int{-101, 100, 101, 102}, "", 1, 0},
@@ -227,7 +227,7 @@ func TestMissingWithPatience(t *testing.T) {
 	p.conserved()
 }
 
-// Headers without use are dropped, each kind with its own counter, and have no effect.
+// Useless headers are dropped, each kind with its own counter, and have no effect.
 func TestDroppedHeaders(t *testing.T) {
 	data := wire.Fields{Op: wire.RCWriteMiddle, PSN: 101}
 	for _, c := range []struct {
@@ -240,7 +240,7 @@ func TestDroppedHeaders(t *testing.T) {
 		spoil  func([]byte) []byte
 		count  func(*Counters) uint64
 	}{
-		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+		{"no switch trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
 			return c.DropTruncated
 		}},
 		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
@@ -273,7 +273,7 @@ func TestDroppedHeaders(t *testing.T) {
 		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
 			return c.DropTrimmed
 		}},
-		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
 			return c.DropTrimmed
 		}},
 		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,

@@ -449,7 +449,7 @@ func TestTokensAreDropped(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Impossible control messages have no effect, whoever sends them.
+// Impossible control messages have no effect, from either end.
 func TestForgedNotices(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0

@@ -347,7 +347,7 @@ func TestForgedProbes(t *testing.T) {
 			func(c *Counters) uint64 {
 				return c.DropTag
 			}},
-		{"answer that is no response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
+		{"answer that is not a response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropProbe
 			}},

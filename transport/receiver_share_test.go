@@ -32,7 +32,7 @@ func TestHoardedBuffers(t *testing.T) {
 		silence units.Duration
 		held    int // by hoarders before the loss
 	}{
-		{"nobody", nil, 0, 0},
+		{"no hoarder", nil, 0, 0},
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},

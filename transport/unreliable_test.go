@@ -33,7 +33,7 @@ func TestUnreliableConnection(t *testing.T) {
 				QPN: b.qp.Num}}, p.await(b, 2))
 		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2],
 			b.mem[50000:50000+n/2]))
-		require.Zero(t, p.b.counters.AcksSent, "nobody acknowledges")
+		require.Zero(t, p.b.counters.AcksSent, "UC has no acknowledgements")
 		p.conserved()
 	}
 }
