@@ -25,7 +25,7 @@ type admission struct {
 	out    cc.Outgoing // the packet about to leave
 	marks  cc.Marks    // its marks
 	in     cc.Arrival
-	notice cc.Notice // the control message just received
+	notice cc.ControlMessage // the control message just received
 
 	seen      wire.PSN  // one past the newest packet that the peer is known to have sent
 	told      wire.PSN  // what is missing before it has been reported to the granter
@@ -92,9 +92,9 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		r.Attach(a)
 		if alg := r.Algorithm(); alg != nil {
 			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
-			a.wants = qp.ep.cc.Wants(a.flow)
+			a.wants = qp.ep.cc.Events(a.flow)
 			d, _ := qp.ep.cc.Decision(a.flow)
-			r.Decide(d, qp.ep.now)
+			r.Apply(d, qp.ep.now)
 		}
 	}
 	if c := a.credits.granter; c != nil {
@@ -158,7 +158,7 @@ func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 // begin starts at RTR; psn is the PSN of the peer's first packet.
 func (a *admission) begin(psn wire.PSN) {
 	a.seen, a.told = psn, psn
-	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
+	a.grants = a.gate != nil && a.gate.Marks()&cc.MarkGrant != 0
 }
 
 // hasGranter reports whether the queue pair has a granter of tokens.
@@ -225,8 +225,8 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 	a.applyNewDecision(now)
 }
 
-// Ask implements cc.Reporter for the granter.
-func (a *admission) Ask() {
+// Reschedule implements cc.Reporter for the granter.
+func (a *admission) Reschedule() {
 	if !a.gone {
 		a.scheduleGranters(a.qp.ep.now)
 	}
@@ -245,7 +245,7 @@ func (a *admission) scheduleGranters(now units.Time) {
 // applyNewDecision passes the newest decision of the granter's congestion control to the granter.
 func (a *admission) applyNewDecision(now units.Time) {
 	if d, changed := a.qp.ep.cc.Decision(a.flow); changed {
-		a.granter.Decide(d, now)
+		a.granter.Apply(d, now)
 	}
 }
 
@@ -255,7 +255,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
 	if info.Kind == wire.Read {
-		n = qp.packetsFor(min(p.RETH().Len(), maxMessage))
+		n = qp.packetsFor(min(p.RETH().Len.Get(), maxMessage))
 	}
 	if !plausible(p.PSN, qp.rcv.expected()) {
 		return

@@ -23,7 +23,7 @@ func (a *admission) sendGateControl() bool {
 		qp.setTimer()
 		return true
 	}
-	if n.Kind == cc.NoticeCredit {
+	if n.Kind == cc.CREDIT {
 		a.buildCredit(b, &n, qp.snd.nextPSN())
 		e.counters.CreditsAsked++
 		qp.setTimer()
@@ -47,7 +47,8 @@ func (a *admission) sendGateControl() bool {
 }
 
 // pushControl queues the frame of control message n, which is built in b, for transmission.
-func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
+func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
+	n *cc.ControlMessage) {
 	qp := a.qp
 	tos := qp.rcv.ackTOS()
 	switch {
@@ -64,7 +65,7 @@ func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 
 // sendToken builds a TOKEN into b. It returns how many bytes the TOKEN and the data that it
 // releases take on the link.
-func (a *admission) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+func (a *admission) sendToken(b *packet.Buf, n *cc.ControlMessage) units.Bytes {
 	qp := a.qp
 	e := qp.ep
 	var ranges []wire.Range
@@ -115,12 +116,12 @@ func (a *admission) receiveControl(p *wire.Packet) {
 func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	h := p.RTS()
-	a.notice = cc.Notice{
-		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+	a.notice = cc.ControlMessage{
+		Kind: cc.RTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
-	if err := a.granter.Hear(&a.notice, now); err != nil {
+	if err := a.granter.Receive(&a.notice, now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
@@ -134,8 +135,8 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	t := p.Token()
-	a.notice = cc.Notice{
-		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+	a.notice = cc.ControlMessage{
+		Kind: cc.TOKEN, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
@@ -151,7 +152,7 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	if a.gone { // the loss report ended the queue pair
 		return
 	}
-	if err := a.gate.Hear(&a.notice, a.backlog(), now); err != nil {
+	if err := a.gate.Receive(&a.notice, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
@@ -163,19 +164,19 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 
 // The wire's flags have the values of cc's flags, except RTSBehind and TokenTrimmed.
 
-func rtsFlags(f cc.NoticeFlags) wire.RTSFlags {
-	return wire.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers |
-		cc.NoticeEnds))
+func rtsFlags(f cc.ControlFlags) wire.RTSFlags {
+	return wire.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |
+		cc.FlagEnd))
 }
 
-func tokenFlags(f cc.NoticeFlags) wire.TokenFlags {
-	return wire.TokenFlags(f & (cc.NoticeRepeat | cc.NoticeAsks | cc.NoticeSingle))
+func tokenFlags(f cc.ControlFlags) wire.TokenFlags {
+	return wire.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
 }
 
-func noticeOfRTS(f wire.RTSFlags) cc.NoticeFlags {
-	return cc.NoticeFlags(f &^ wire.RTSBehind)
+func noticeOfRTS(f wire.RTSFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ wire.RTSBehind)
 }
 
-func noticeOfToken(f wire.TokenFlags) cc.NoticeFlags {
-	return cc.NoticeFlags(f &^ wire.TokenTrimmed)
+func noticeOfToken(f wire.TokenFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ wire.TokenTrimmed)
 }

@@ -19,8 +19,8 @@ type credits struct {
 	gate    cc.CreditGate
 	granter cc.CreditGranter
 	agreed  bool
-	writes  bool      // plain WRITEs take credits, too
-	notice  cc.Notice // the credits that ride on the ACK being built
+	writes  bool              // plain WRITEs take credits, too
+	notice  cc.ControlMessage // the credits that ride on the ACK being built
 
 	messages uint64      // delivered and not consumed
 	bytes    units.Bytes // their payload
@@ -121,7 +121,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c.messages++
 	c.bytes += bytes
 	if away := a.qp.ep.arrived.away; away > longestPhase {
-		if g, ok := c.granter.(cc.Absentee); ok {
+		if g, ok := c.granter.(cc.AbsenceObserver); ok {
 			g.Away(away, a.qp.ep.now)
 		}
 	}
@@ -268,13 +268,13 @@ func (a *admission) sendCredit() bool {
 }
 
 // emitCredit returns the granter's control message, for which the timer need not run any more.
-func (a *admission) emitCredit() (cc.Notice, bool) {
+func (a *admission) emitCredit() (cc.ControlMessage, bool) {
 	a.credits.next = 0
 	return a.credits.granter.Emit(false, a.qp.ep.now)
 }
 
 // buildCredit builds a CREDIT into b and queues it for transmission.
-func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+func (a *admission) buildCredit(b *packet.Buf, n *cc.ControlMessage, psn wire.PSN) {
 	qp := a.qp
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
@@ -284,8 +284,8 @@ func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 	a.pushControl(b, frame, packet.ClassAck, n)
 }
 
-func setCredit(t wire.Credit, n *cc.Notice) {
-	flags := wire.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) |
+func setCredit(t wire.Credit, n *cc.ControlMessage) {
+	flags := wire.CreditAsks.When(n.Flags&cc.FlagQuery != 0) |
 		wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
 	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
 		wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
@@ -340,7 +340,7 @@ func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
 	n := &a.notice
-	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
+	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := p.Host(); h != nil {
 		if waited, served, known := h.Residence(); known {
@@ -360,8 +360,8 @@ func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 	var err error
 	switch {
 	case f&wire.CreditAsks != 0 && a.credits.granter != nil:
-		n.Flags = cc.NoticeAsks
-		if err = a.credits.granter.Hear(n, now); err == nil {
+		n.Flags = cc.FlagQuery
+		if err = a.credits.granter.Receive(n, now); err == nil {
 			e.counters.CreditQuestions++
 			a.scheduleCredits(now)
 		}
@@ -373,7 +373,7 @@ func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 		e.counters.DropNotice++
 		return true
 	default:
-		if err = a.credits.gate.Hear(n, a.backlog(), now); err == nil {
+		if err = a.credits.gate.Receive(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
 			a.heardAt = now
 			a.scheduleGate()

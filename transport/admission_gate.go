@@ -109,7 +109,7 @@ func (a *admission) passGate(now units.Time) (f wire.Flags) {
 	if a.reopen() && a.qp.loss.isOldestUnsent() {
 		a.qp.loss.startTimer(now) // it ran for a control message of the peer
 	}
-	a.marks = a.gate.Took(&a.out, now)
+	a.marks = a.gate.Sent(&a.out, now)
 	a.qp.adm.scheduleGate() // its control message may have waited for this packet to leave
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
@@ -188,6 +188,7 @@ func (a *admission) hasGateControl() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// gateKinds is how many kinds of control messages a gate may have at once: of tokens and of
+// gateKinds is how many kinds of control messages a gate may have at once: of tokens and
+// of
 // credits.
 const gateKinds = 2

@@ -68,7 +68,7 @@ func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	e := cong.conn().ep
 	cong.flow = f
 	e.rank(f, a)
-	cong.events = e.cc.Wants(f)
+	cong.events = e.cc.Events(f)
 	cong.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
 		cong.hops = uint8(min(t.Telemetry(), wire.MaxINTRecords))

@@ -103,7 +103,7 @@ func (cong *congestion) sendCNP() bool {
 	frame := b.Room()
 	ext, total := qp.tmpl.Build(frame, wire.Fields{Op: wire.CNP, Flags: wire.BECN}, 0)
 	frame = frame[:total]
-	clear(frame[ext : ext+wire.CNPLen])
+	clear(frame[ext : total-wire.ICRCLen])
 	qp.tmpl.SetFrameTOS(frame, qp.rcv.ackTOS())
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)

@@ -168,7 +168,7 @@ func (cong *congestion) sendProbe(now units.Time) bool {
 	} else {
 		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq,
 			PSN: qp.loss.oldest().Add(wire.PSNMask)}, 0)
-		wire.RETH(room[ext:][:wire.RETHLen]).Set(0, 0, 0)
+		wire.View[wire.RETH](room[ext:]).Set(0, 0, 0)
 	}
 	qp.tmpl.Seal(room[:total])
 	b.SetLen(total)

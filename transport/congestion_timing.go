@@ -23,7 +23,8 @@ type presence struct {
 // cameAt records when the frame arrived that is being handled.
 func (e *Endpoint) cameAt(t units.Time) {
 	if t == 0 {
-		e.arrived = presence{e.now, e.rounds.gap, e.rounds.away}
+		held := e.info.RxCoalescing // the endpoint polled meanwhile, but in vain
+		e.arrived = presence{e.now, e.rounds.gap + held, e.rounds.away + held}
 		return
 	}
 	if t.After(e.now) {

@@ -41,7 +41,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 		if int32(qkey) < 0 { // the high bit selects the queue pair's own (InfiniBand spec 10.2.5)
 			qkey = qp.qkey
 		}
-		wire.DETH(frame[ext:ext+wire.DETHLen]).Set(qkey, qp.Num)
+		wire.View[wire.DETH](frame[ext:]).Set(qkey, qp.Num)
 		ext += wire.DETHLen
 		if w.op == OpSendImm {
 			binary.BigEndian.PutUint32(frame[ext:], w.imm)
@@ -79,7 +79,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	case !samePartition(p.PKey, qp.pkey):
 		e.counters.DropPKey++
 		return
-	case h.QKey() != qp.qkey:
+	case h.QKey.Get() != qp.qkey:
 		e.counters.DropQKey++
 		return
 	case !e.neighbors.Owns(p.DstIP()):
@@ -112,7 +112,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		return
 	}
 	wc.set(rcv.wqe.id, status, CompRecv, qp.Num)
-	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, h.SrcQP(), length
+	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, wire.QPN(h.SrcQP.Get()), length
 	if p.Op == wire.UDSendOnlyImm {
 		wc.Flags |= WithImm
 		wc.Imm = p.Imm()

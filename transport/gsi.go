@@ -49,16 +49,16 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 	switch h := p.DETH(); {
 	case !samePartition(p.PKey, wire.DefaultPKey):
 		c.DropPKey++
-	case h.QKey() != rdmacm.QKey:
+	case h.QKey.Get() != rdmacm.QKey:
 		c.DropQKey++
 	case !e.neighbors.Owns(p.DstIP()):
 		c.DropDestination++
-	case h.SrcQP() != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen ||
-		p.Ethernet().Src()[0]&groupBit != 0:
+	case wire.QPN(h.SrcQP.Get()) != rdmacm.QPN || len(p.Payload()) != rdmacm.MADLen ||
+		p.Ethernet().Src[0]&groupBit != 0:
 		c.DropManagement++
 	default:
 		c.ManagementReceived++
-		e.gsi.machine.ReceiveVia(p.Ethernet().Src(), p.DstIP(), p.SrcIP(), p.Payload(), e.now)
+		e.gsi.machine.ReceiveVia(p.Ethernet().Src, p.DstIP(), p.SrcIP(), p.Payload(), e.now)
 	}
 }
 
@@ -150,7 +150,7 @@ func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 	room := b.Room()
 	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly, PSN: e.gsi.psn}, rdmacm.MADLen)
 	frame := room[:total]
-	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	wire.View[wire.DETH](frame[ext:]).Set(rdmacm.QKey, rdmacm.QPN)
 	copy(frame[ext+wire.DETHLen:], d.MAD[:])
 	t.Seal(frame)
 	b.SetLen(total)

@@ -32,7 +32,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		}
 		return
 	}
-	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome()}
+	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome}
 	// A NAK names the packet that is missing, an ACK the last one that arrived.
 	if in.syndrome.IsAck() {
 		in.end = in.end.Add(1)

@@ -62,7 +62,7 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 			loss.badResponse(i)
 			return
 		}
-		binary.NativeEndian.PutUint64(value[:], p.AtomicAck().Original())
+		binary.NativeEndian.PutUint64(value[:], p.AtomicAck())
 		payload = value[:]
 	} else {
 		want := min(w.length-offset, qp.mtu)

@@ -230,7 +230,7 @@ func TestCopiesOfANak(t *testing.T) {
 	p.lb.tamper = func(frame []byte) int {
 		var parsed wire.Packet
 		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
-			parsed.AETH().Syndrome().IsNak() {
+			parsed.AETH().Syndrome.IsNak() {
 			return 10
 		}
 		return 1
@@ -296,7 +296,7 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	for i, frame := range p.lb.sent {
 		var parsed wire.Packet
 		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
-			parsed.AETH().Syndrome().IsNak() {
+			parsed.AETH().Syndrome.IsNak() {
 			naks++
 			require.Equal(t, packet.ClassData, p.lb.sentIn[i])
 		}

@@ -127,7 +127,7 @@ func (rcv *receiver) sendAnswer() bool {
 			qp.adm.putCredit(area[tlvs-credit:])
 		}
 	}
-	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(syndrome, rcv.msn)
+	wire.View[wire.AETH](frame[ext:]).Set(syndrome, rcv.msn)
 	tos := rcv.tos
 	if class == packet.ClassData {
 		tos = qp.tmpl.TOS() &^ wire.ECNMask
@@ -202,9 +202,8 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	if en.atomic {
 		ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RCAtomicAck, PSN: psn}, 0)
 		frame := room[:total]
-		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
-		wire.AtomicAckETH(frame[ext+wire.AETHLen : ext+wire.AETHLen+
-			wire.AtomicAckETHLen]).SetOriginal(en.found)
+		wire.View[wire.AETH](frame[ext:]).Set(wire.SyndromeAck, en.msn)
+		wire.View[wire.BE64](frame[ext+wire.AETHLen:]).Set(en.found)
 		rcv.finishResponse(b, frame)
 		return sendDone
 	}
@@ -218,7 +217,7 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: responses[at], PSN: psn}, int(size))
 	frame := room[:total]
 	if at != placeMiddle {
-		wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, en.msn)
+		wire.View[wire.AETH](frame[ext:]).Set(wire.SyndromeAck, en.msn)
 		ext += wire.AETHLen
 	}
 	copy(frame[ext:], src)

@@ -206,15 +206,16 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 // as requested: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
 // with selective repeat gets the old packets (whole). A part that extends to packets that were not
 // sent yet is sent with them.
-func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth wire.RETH, whole bool) bool {
+func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth *wire.RETH, whole bool) bool {
 	i, ok := q.find(psn)
-	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey() {
+	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey.Get() {
 		return false
 	}
 	en := q.at(i)
-	k, length := uint32(psn.Sub(en.first)), reth.Len()
+	k, length := uint32(psn.Sub(en.first)), reth.Len.Get()
 	offset := k << mtuShift
-	if reth.VA() != en.addr+uint64(offset) || uint64(offset)+uint64(length) > uint64(en.length) {
+	if reth.VA.Get() != en.addr+uint64(offset) ||
+		uint64(offset)+uint64(length) > uint64(en.length) {
 		return false
 	}
 	end := k + max(1, uint32((uint64(length)+1<<mtuShift-1)>>mtuShift))

@@ -59,7 +59,7 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 	e.counters.Held++
 	packets := uint32(1)
 	if info.Kind == wire.Read {
-		packets = qp.packetsFor(min(p.RETH().Len(), maxMessage))
+		packets = qp.packetsFor(min(p.RETH().Len.Get(), maxMessage))
 	}
 	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
 		a.here.add(psn)

@@ -174,7 +174,7 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	ok bool) {
 	qp := rcv.conn()
 	reth := p.RETH()
-	length := reth.Len()
+	length := reth.Len.Get()
 	if length > maxMessage || info.Last && length != uint32(len(payload)) || !info.Last &&
 		length <= qp.mtu {
 		return wire.NakInvalidRequest, false
@@ -182,10 +182,10 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	if qp.access&RemoteWrite == 0 { // not supported by this queue pair, rather than denied by a key
 		return wire.NakInvalidRequest, false
 	}
-	if _, ok := rcv.pd.memory(reth.VA(), length, reth.RKey(), RemoteWrite); !ok {
+	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
 	}
-	rcv.remote, rcv.left, rcv.rkey = reth.VA(), length, reth.RKey()
+	rcv.remote, rcv.left, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
 	return 0, true
 }
 
@@ -340,7 +340,7 @@ func (rcv *receiver) notReady() {
 func (rcv *receiver) receiveRead(p *wire.Packet) {
 	qp := rcv.conn()
 	reth := p.RETH()
-	length := reth.Len()
+	length := reth.Len.Get()
 	if length > maxMessage || qp.packetsFor(length) > maxReadPSNs || rcv.reads.isFull() {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
@@ -349,14 +349,14 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
-	if _, ok := rcv.pd.memory(reth.VA(), length, reth.RKey(), RemoteRead); !ok {
+	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteRead); !ok {
 		rcv.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
 	packets := qp.packetsFor(length)
 	rcv.msn++
-	rcv.reads.add(readEntry{first: rcv.ePSN, packets: packets, addr: reth.VA(), length: length,
-		rkey: reth.RKey(), msn: rcv.msn})
+	rcv.reads.add(readEntry{first: rcv.ePSN, packets: packets, addr: reth.VA.Get(), length: length,
+		rkey: reth.RKey.Get(), msn: rcv.msn})
 	rcv.accept(packets)
 	rcv.packetsReceived++
 	qp.ep.scheduleAnswer(qp)
@@ -371,7 +371,7 @@ func (qp *QueuePair) packetsFor(length uint32) uint32 {
 func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := rcv.conn()
 	h := p.AtomicETH()
-	if h.VA()&7 != 0 || rcv.reads.isFull() {
+	if h.VA.Get()&7 != 0 || rcv.reads.isFull() {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
@@ -379,17 +379,17 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
-	mem, ok := rcv.pd.memory(h.VA(), 8, h.RKey(), RemoteAtomic)
+	mem, ok := rcv.pd.memory(h.VA.Get(), 8, h.RKey.Get(), RemoteAtomic)
 	if !ok {
 		rcv.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
 	found := binary.NativeEndian.Uint64(mem)
-	value := found + h.SwapAdd()
+	value := found + h.SwapAdd.Get()
 	if info.Kind == wire.CmpSwap {
 		value = found
-		if found == h.Compare() {
-			value = h.SwapAdd()
+		if found == h.Compare.Get() {
+			value = h.SwapAdd.Get()
 		}
 	}
 	binary.NativeEndian.PutUint64(mem, value)

@@ -26,7 +26,7 @@ const maxTokenQueue = 16
 // heldToken is a token that waits for its time, as in the queue of a switch.
 type heldToken struct {
 	adm    *admission
-	notice cc.Notice
+	notice cc.ControlMessage
 }
 
 // theEndpoint is the ID of the pacer's flow.
