@@ -25,14 +25,16 @@ var carcSwift = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		c.bed.between(c.moment(6), c.moment(10), c.bin(), func() {
-			for _, a := range c.algs {
-				if o, ok := a.(cc.Observable); ok && c.CC != "" {
-					j.Value("window", float64(o.Snapshot().Window))
+		c.bed.watch = append(c.bed.watch, func() {
+			c.bed.between(span{c.moment(6), c.moment(10)}, c.bin(), func() {
+				for _, a := range c.algs {
+					if o, ok := a.(cc.Observable); ok && c.CC != "" {
+						j.Value("window", float64(o.Snapshot().Window))
+					}
 				}
-			}
+			})
 		})
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)

@@ -61,8 +61,7 @@ var eq12 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		acks := r.Values("acks").Scaled(1e-6)
-		r.Claim("ack-rate", claims.Value{}.With("p4000", claims.Number(acks[0])).With("p1000",
-			claims.Number(acks[1])))
+		r.Claim("ack-rate", experiment.With("p4000", acks[0]).With("p1000", acks[1]))
 		var e claims.Value
 		for _, size := range []units.Bytes{1, 8, 64, 128, 512} {
 			e = e.With(fmt.Sprintf("s%d", size),

@@ -1,7 +1,6 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -33,10 +32,8 @@ var fig12 = &experiment.Experiment{
 	Cells: congestedCells,
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		r.Claim("both-high",
-			claims.Value{}.With("fabric",
-				claims.Number(overSizes(r, fabricCase, "util"))).With("host",
-				claims.Number(overSizes(r, hostCase, "util"))))
+		r.Claim("both-high", experiment.With("fabric", overSizes(r, fabricCase, "util")).
+			With("host", overSizes(r, hostCase, "util")))
 		r.Claim("hostcc-matters", overSizes(r, hostCase, "goodput")/overSizes(r, hostWithout,
 			"goodput"))
 		r.Note("hostcc-matters", "where an antagonist leaves %g %%. hostCC's target is 84 %% of "+

@@ -60,12 +60,10 @@ var limiter = &experiment.Experiment{
 			"each %.2g ms", accuracies(r),
 			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6,
 			8e3*float64(mtu)/steady.Values("slowest")[0])
-		r.Claim("order",
-			claims.Value{}.With("reordered",
-				claims.Number(r.Values("reordered").Sum())).With("early",
-				claims.Number(r.Values("early").Sum())))
-		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B",
-			claims.Numbers(steady.Values("B")...)))
+		r.Claim("order", experiment.With("reordered", r.Values("reordered").Sum()).
+			With("early", r.Values("early").Sum()))
+		r.Claim("example", experiment.With("A", claims.Numbers(steady.Values("A")...)).
+			With("B", claims.Numbers(steady.Values("B")...)))
 		n := steady.Values("releases")
 		r.Claim("speed", n.Percentile(50))
 		r.Note("speed", "median of runs of 100 000, in CPU time of the thread, between %.3g and "+

@@ -59,10 +59,8 @@ var table1 = &experiment.Experiment{
 				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
 		}
 		r.Claim("host-only-taurus", host)
-		r.Claim("all-eight",
-			claims.Value{}.With("bound_delivered",
-				claims.Number(r.Values("taurus").Sum())).With("unbound_delivered",
-				claims.Number(r.Values("unbound").Sum())))
+		r.Claim("all-eight", experiment.With("bound_delivered", r.Values("taurus").Sum()).
+			With("unbound_delivered", r.Values("unbound").Sum()))
 		r.Note("all-eight", "bound together; each alone, %.0f", r.Values("alone").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

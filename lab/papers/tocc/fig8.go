@@ -3,7 +3,6 @@ package tocc
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -45,9 +44,8 @@ var fig8ab = &experiment.Experiment{
 		m := mix(r.Scale)
 		of := func(x scheme, classes ...string) float64 { return mean(m.row(r, x).fct(classes...)) }
 		ours := m.row(r, scheduled)
-		r.Claim("best", claims.Value{}.
-			With("mean", claims.Number(meanFCT()(ours)/m.least(r, meanFCT(), reactive...))).
-			With("p99", claims.Number(p99FCT()(ours)/m.least(r, p99FCT(), reactive...))))
+		r.Claim("best", experiment.With("mean", meanFCT()(ours)/m.least(r, meanFCT(), reactive...)).
+			With("p99", p99FCT()(ours)/m.least(r, p99FCT(), reactive...)))
 		noteBest(r, m)
 		r.Claim("with-unsch", of(unscheduled)/m.least(r, meanFCT(), reactive...))
 		r.Claim("order-rcc", each([]scheme{hpcc, timely}, func(x scheme) float64 {
