@@ -23,7 +23,7 @@ type Instrument struct {
 	Flags      func() []cli.Flag
 	// Control makes the congestion control of the client's queue pair for a run of the given number
 	// of messages.
-	Control func(messages int) (cc.Control, error)
+	Control func(messages int) (cc.Factory, error)
 	// Report is called at the client when the run has ended.
 	Report func(stdout io.Writer) error
 }

@@ -71,7 +71,7 @@ func (s *Settings) examplePath() cc.Path {
 
 // controlOf returns the congestion control of a queue pair, with its virtual priority of --prio.
 // The DSCP does not depend on it.
-func (s *Settings) controlOf(number int) cc.Control {
+func (s *Settings) controlOf(number int) cc.Factory {
 	if s.instrument != nil {
 		return s.instrument
 	}

@@ -89,7 +89,7 @@ type Settings struct {
 	LimitBW      float64
 	LimitMsgRate float64
 
-	instrument cc.Control // measures in place of Congestion; nil: none
+	instrument cc.Factory // measures in place of Congestion; nil: none
 
 	// Settings that depend on the peer.
 	page, line int // bytes that small messages cycle through, and their alignment

@@ -69,7 +69,7 @@ func (p *program) flags() []cli.Flag {
 }
 
 // control validates the flags and returns the instrument.
-func (p *program) control(messages int) (cc.Control, error) {
+func (p *program) control(messages int) (cc.Factory, error) {
 	var err error
 	if p.wanted.Inner, err = cc.Parse(p.inner); err != nil {
 		return nil, fmt.Errorf("--cc %s: %s", p.inner, strings.TrimPrefix(err.Error(), "cc: "))

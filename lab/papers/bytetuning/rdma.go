@@ -11,8 +11,8 @@ import (
 // answers is the class of ACKs and CNPs, which have a queue of their own.
 const answers = 56 << 2
 
-// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs
-// have it.
+// rdma puts endpoints on a network's hosts that behave like those of scenes: DCQCN as in NVIDIA's
+// NICs.
 func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*sim.Simulation, error) {
 	control, err := cc.Parse("dcqcn-nic")
 	if err != nil {
@@ -33,7 +33,7 @@ func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*sim.Simulatio
 func experience() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("experience", bytetuning.Path{})
 	if err != nil {
-		panic(err) // it is there
+		panic(err) // it exists
 	}
 	return w
 }

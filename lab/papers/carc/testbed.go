@@ -24,7 +24,7 @@ type testbed struct {
 	queues  fabric.Queues
 	mtu     units.Bytes
 
-	control  func(sender int) cc.Control // nil: a window that never closes
+	control  func(sender int) cc.Factory // nil: a window that never closes
 	around   func(a cc.Algorithm)        // is told of each
 	admit    func(sender int, path cc.Path) (cc.Gate, cc.Granter, error)
 	done     func(sender int, bytes units.Bytes) // is told of what is consumed; nil for nobody
@@ -73,7 +73,7 @@ type talk struct {
 type nobody struct{}
 
 func (nobody) Report(*cc.Event, units.Time) {}
-func (nobody) Ask()                         {}
+func (nobody) Reschedule()                  {}
 
 // arrival is a message that the program has not begun with.
 type arrival struct {

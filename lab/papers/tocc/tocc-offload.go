@@ -274,7 +274,7 @@ type agents struct {
 }
 
 func (n *agents) build(seed uint64, config sim.Bottleneck) error {
-	var control cc.Control
+	var control cc.Factory
 	sw := losslessSwitch(config, lowMarks)
 	var err error
 	c := sim.Scenario{Seed: seed, Hosts: sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8,
