@@ -35,7 +35,7 @@ type Device struct {
 	removed chan struct{} // closed by gone
 
 	// What is to be undone.
-	attached, running, promiscuous, serves bool
+	attached, running, promiscuous, counted bool
 
 	life   sync.RWMutex // held for reading by whoever uses port, pool or loop off control
 	closed bool         // guarded by life
@@ -171,8 +171,8 @@ func (d *Device) release() error {
 	for _, g := range d.guards {
 		g.Free()
 	}
-	if d.serves {
-		memifServers[d.url.Name]--
+	if d.counted {
+		d.memifs()[d.url.socket()]--
 	}
 	if d.loop != nil {
 		d.loop.release()

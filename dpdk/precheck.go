@@ -125,6 +125,10 @@ func (u *URL) inFileSystem() bool { return u.option("socket-abstract") != "yes" 
 // checkSocket makes way for a memif server: a socket that nobody answers at was left behind by a
 // process that died, and would make bind fail.
 func (u *URL) checkSocket() error {
+	if !u.Client && memifClients[u.Name] > 0 {
+		return fmt.Errorf("socket %s: a client of it is open in this process, in which the driver "+
+			"then cannot listen; open the server first", u.Name)
+	}
 	if !u.inFileSystem() {
 		return nil
 	}
