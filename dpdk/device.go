@@ -35,7 +35,7 @@ type Device struct {
 	removed chan struct{} // closed by gone
 
 	// What release has to undo.
-	attached, running, promiscuous, serves bool
+	attached, running, promiscuous, counted bool
 
 	life   sync.RWMutex // read-locked by users of port, pool or loop outside of control
 	closed bool         // guarded by life
@@ -171,8 +171,8 @@ func (d *Device) release() error {
 	for _, g := range d.guards {
 		g.Free()
 	}
-	if d.serves {
-		memifServers[d.url.Name]--
+	if d.counted {
+		d.memifs()[d.url.socket()]--
 	}
 	if d.loop != nil {
 		d.loop.release()

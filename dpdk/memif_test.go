@@ -106,6 +106,45 @@ func TestMemifBetweenTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestMemifWithinOneProcess opens both ends in either order.
+func TestMemifWithinOneProcess(t *testing.T) {
+	for _, roles := range [][2]string{{"", ",client"}, {",client", ""}} {
+		url := "memif:" + filepath.Join(t.TempDir(), "s")
+		var ends [2]*dpdk.Device
+		for i, role := range roles {
+			ends[i] = dpdktest.Open(t, url+role, dpdk.Options{})
+		}
+		for _, d := range ends {
+			awaitLink(t, d, true)
+			// a client gives its server buffers as it polls
+			require.Zero(t, d.Queue(0).Recv(make([]packet.Buf, 1)))
+		}
+		frame := make([]byte, 100)
+		frame[12], frame[13] = 0x88, 0xb5
+		for i := range 10 {
+			frame[20] = byte(i)
+			for from, d := range ends {
+				send(t, d.Queue(0), frame)
+				require.Equal(t, frame, await(t, ends[1-from].Queue(0), isHello))
+			}
+		}
+		for _, d := range ends {
+			require.NoError(t, d.Close())
+		}
+	}
+}
+
+// TestMemifClientBeforeServerOfOneSocket opens a client on an abstract socket, whose name cannot be
+// spelled differently, and then a server in the same process.
+func TestMemifClientBeforeServerOfOneSocket(t *testing.T) {
+	url := "memif:" + t.Name() + ",socket-abstract=yes"
+	client := dpdktest.Open(t, url+",client", dpdk.Options{})
+	_, err := dpdk.Open(url, dpdk.Options{})
+	require.ErrorContains(t, err, "open the server first")
+	require.NoError(t, client.Close())
+	dpdktest.Open(t, url, dpdk.Options{})
+}
+
 func TestMemifClientWithoutServerCloses(t *testing.T) {
 	d := dpdktest.Open(t, "memif:"+filepath.Join(t.TempDir(), "s,client"), dpdk.Options{})
 	bufs := make([]packet.Buf, 4)

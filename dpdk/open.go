@@ -131,11 +131,19 @@ func (d *Device) attach() error {
 	if err != nil {
 		return err
 	}
-	if d.url.Scheme == Memif && !d.url.Client {
-		memifServers[d.url.Name]++
-		d.serves = true
+	if d.url.Scheme == Memif {
+		d.memifs()[d.url.socket()]++
+		d.counted = true
 	}
 	return nil
+}
+
+// memifs returns the counters of the memifs with the device's role.
+func (d *Device) memifs() map[string]int {
+	if d.url.Client {
+		return memifClients
+	}
+	return memifServers
 }
 
 // hotPlug attaches the device of any scheme but loop.

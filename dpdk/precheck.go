@@ -127,6 +127,10 @@ func (u *URL) inFileSystem() bool { return u.option("socket-abstract") != "yes" 
 // checkSocket removes the socket of a dead memif server, which would make bind fail: nobody accepts
 // connections there.
 func (u *URL) checkSocket() error {
+	if !u.Client && memifClients[u.Name] > 0 {
+		return fmt.Errorf("socket %s: a client of it is open in this process, in which the driver "+
+			"then cannot listen; open the server first", u.Name)
+	}
 	if !u.inFileSystem() {
 		return nil
 	}

@@ -13,6 +13,10 @@ var (
 
 	// memifServers counts the ports of this process that listen on a socket, by path.
 	memifServers = map[string]int{}
+
+	// memifClients counts, per socket as the driver knows it, the ports of this process that
+	// connect to it.
+	memifClients = map[string]int{}
 )
 
 func nextSerial(kind string) int {

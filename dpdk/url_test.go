@@ -110,7 +110,7 @@ func TestVdev(t *testing.T) {
 		{"memif:/s,mac=02:00:00:00:00:01", 1, memifMTU, vdev{"vdev", "net_memif3",
 			"role=server,socket=/s,socket-abstract=no,bsize=4352,rsize=9,mac=02:00:00:00:00:01"}},
 		{"memif:/s,client,rsize=10,mac=02:00:00:00:00:01", 1, 1500, vdev{"vdev", "net_memif3",
-			"role=client,socket=/s,socket-abstract=no,bsize=1536,mac=02:00:00:00:00:01,rsize=10"}},
+			"role=client,socket=//s,socket-abstract=no,bsize=1536,mac=02:00:00:00:00:01,rsize=10"}},
 		{"af_packet:eth0", 2, 1500, vdev{"vdev", "net_af_packet3",
 			"iface=eth0,qpairs=2,framesz=1792,blocksz=28672,framecnt=1024"}},
 		{"af_packet:eth0,framecnt=64", 1, 9000, vdev{"vdev", "net_af_packet3",

@@ -50,7 +50,7 @@ func (u *URL) vdev(n int, w want) vdev {
 		if u.Client {
 			role = "client"
 		}
-		ours = []KV{{"role", role}, {"socket", u.Name}, {"socket-abstract", "no"},
+		ours = []KV{{"role", role}, {"socket", u.socket()}, {"socket-abstract", "no"},
 			{"bsize", strconv.Itoa(roundUp(w.mtu+frameOverhead, 64))},
 			{"rsize", "9"}, {"mac", u.mac(u.Client).String()}}
 	case AFPacket:
@@ -76,6 +76,23 @@ func (u *URL) vdev(n int, w want) vdev {
 		}
 	}
 	return vdev{"vdev", fmt.Sprintf("net_%s%d", u.Scheme, n), join(merge(ours, u.Options))}
+}
+
+// socket returns the path of a memif's socket. The driver keeps one socket per path and process, and
+// the first device on it determines whether the socket listens; a server that opens after a client
+// would not. So clients spell the path differently.
+func (u *URL) socket() string {
+	if !u.Client || !u.inFileSystem() {
+		return u.Name
+	}
+	other := "./" + u.Name
+	if strings.HasPrefix(u.Name, "/") {
+		other = "/" + u.Name
+	}
+	if len(other) > maxSocketPath {
+		return u.Name
+	}
+	return other
 }
 
 // packetRing returns the size of the ring that af_packet shares with the kernel: frames with room
