@@ -31,7 +31,8 @@ func NewResults(s Scale, jobs []Done) *Results {
 }
 
 // Claim gives the value of a claim, by its short name. v is a number or numbers (in the unit of the
-// claim's metric), a bool, a text, a quantity of package units, a Keyed of these, or a claims.Value.
+// claim's metric), a bool, a text, a quantity of package units, a Keyed of these, or a
+// claims.Value.
 func (r *Results) Claim(short string, v any) {
 	value, err := valueOf(v)
 	if err != nil {
