@@ -27,7 +27,7 @@ func consuming(t *testing.T) sim.Scenario {
 	w.Messages[1].From, w.Messages[1].Stop = 1, ms/2
 	return sim.Scenario{
 		Topology: sim.Star(3, fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}),
-		Scheme: sim.Scheme{Cache: &credits}, Workload: w, Seed: 1, Until: ms,
+		Scheme:   sim.Scheme{Cache: &credits}, Workload: w, Seed: 1, Until: ms,
 	}
 }
 

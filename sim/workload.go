@@ -52,7 +52,7 @@ type Flow struct {
 	Start    units.Duration
 	Stop     units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes    units.Bytes    // payload; 0 is as much as time admits
-	Control  cc.Control     // nil is the Scheme's
+	Control  cc.Factory     // nil is the Scheme's
 	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows
 	// have one, or none.
 	Admission interface {

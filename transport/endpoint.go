@@ -14,52 +14,51 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config says what an Endpoint needs.
+// Config configures an Endpoint.
 type Config struct {
-	// Port is where the frames go. It belongs to the endpoint.
+	// Port sends and receives the frames. It belongs to the endpoint.
 	Port packet.Port
 	// Addrs are the addresses of the endpoint, with their prefix lengths; at least one.
 	Addrs []netip.Prefix
-	// Gateways lead to what is on none of the prefixes.
+	// Gateways are the next hops toward addresses on none of the prefixes.
 	Gateways []netip.Addr
 	// MAC is used instead of the port's when it is not zero.
 	MAC [6]byte
 	// VLAN tags every frame when it is not 0.
 	VLAN uint16
-	// Seed is for simulation: keys, PSNs, extension tags and queue pair numbers are the same in
-	// every run, and anybody who knows it, or has seen a few of them, can compute all. 0 draws them
-	// so that nobody can (package secret).
+	// Seed makes keys, PSNs, extension tags and queue pair numbers the same in every run, for
+	// simulation. Anyone who knows the seed, or has seen a few of these numbers, can compute them
+	// all. 0 draws them unpredictably (package secret).
 	Seed uint64
 	// Repeatable makes 0 a Seed like any other.
 	Repeatable bool
-	// FirstQPN and QPNStep choose which numbers queue pairs get: FirstQPN and every QPNStep-th one
-	// above it, so that endpoints that share an address take residues of their own. With a Seed
-	// they are taken in order, without one they are drawn. Zero means 0x11 and 1 (0 and 1 are the
-	// management QPs).
+	// FirstQPN and QPNStep choose the numbers of queue pairs: FirstQPN and every QPNStep-th one
+	// above it, so that endpoints that share an address use different residues. With a Seed the
+	// numbers are assigned in order, without one they are drawn. Zero means 0x11 and 1 (0 and 1 are
+	// the management QPs).
 	FirstQPN, QPNStep uint32
-	// Controller runs congestion control; nil is a cc.Inline.
+	// Controller runs congestion control; nil means a cc.Inline.
 	Controller cc.Controller
-	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost
-	// before theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss
-	// does not leave it without buffers.
+	// MaxHeld is how many of the port's buffers may hold packets behind gaps at a time; 0 means
+	// DefaultHeld. It should be at most half of what the port can spare, so that a loss does not
+	// leave it without buffers.
 	MaxHeld int
-	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
-	// with DefaultWindow.
+	// NewAlgorithm makes the congestion control of a queue pair whose QPInit has none; nil means
+	// cc.Fixed with DefaultWindow.
 	NewAlgorithm func() cc.Algorithm
-	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them,
-	// see docs/wire.md; 0: none does.
+	// TrimmedDSCP is the DSCP of packets that switches trimmed to their headers instead of dropping
+	// them (docs/wire.md); 0 means that no switch does.
 	TrimmedDSCP uint8
-	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval,
-	// the 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their
-	// senders count on (cc.DCQCNNIC).
+	// CNPInterval is the least time between two CNPs of a queue pair; 0 means cc.CNPInterval, the
+	// 50 µs of DCQCN's paper. NVIDIA's NICs use 4 µs (min_time_between_cnps), on which their
+	// senders rely (cc.DCQCNNIC).
 	CNPInterval units.Duration
 }
 
-// DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
-// packet.Pipe has.
+// DefaultHeld is the default of Config.MaxHeld: half of a packet.Pipe's buffers.
 const DefaultHeld = 512
 
-// DefaultWindow is how much a queue pair may have in flight when nobody says.
+// DefaultWindow is the window of a queue pair for which no congestion control was chosen.
 const DefaultWindow = units.MiB
 
 // Endpoint is the transport of one polling core. All its methods, and those of what it creates,
@@ -72,56 +71,56 @@ type Endpoint struct {
 	now  units.Time
 
 	rx           [packet.Burst]packet.Buf
-	at           uint   // which of rx is being handled
-	kept         uint32 // bits: which of rx are held, and not to be freed
+	at           uint   // index in rx of the frame being handled
+	kept         uint32 // bits: which of rx are held, and must not be freed
 	out          []outQueue
-	classes      packet.Class // how many of them the port tells apart
-	burst        int          // frames built before the port gets them
+	classes      packet.Class // number of classes that the port distinguishes
+	burst        int          // frames that are built before they go to the port
 	onRound      func(now units.Time)
 	rounds       rounds
 	stake        stake
-	precedence   *precedence // nil: no flow has a virtual priority that needs it
-	bursts       int         // frames of this round's burst
-	nextNeighbor units.Time  // when the neighbour table has something to do
+	precedence   *precedence // nil: no flow needs one for its virtual priority
+	bursts       int         // frames in this round's burst
+	nextNeighbor units.Time  // when the neighbour table has its next deadline
 	short        bool        // the port ran out of room or buffers this round
 	learned      bool        // the neighbour table changed this round
-	news         bool        // a completion or an event came up that OnRound has not seen
+	news         bool        // a completion or an event that OnRound has not seen
 
 	qps             qpTable
 	regions         keyTable
 	neighbors       *neigh.Table
 	serviceLists    [serviceLists]serviceList
-	lastServiceList int           // the last of turns that is in use
-	waiting         []*QueuePair  // for a neighbour
+	lastServiceList int           // the last list that is in use
+	waiting         []*QueuePair  // wait for a neighbour
 	overrun         []*QueuePair  // lost a completion
 	timersToSet     []*admission  // whose timers are to be set
-	timers          *pace.Wheel   // of each queue pair one, by its flow
-	limiter         *pace.Limiter // of those that congestion control gave a rate; nil without
+	timers          *pace.Wheel   // one for each queue pair, by its flow
+	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate has had something to say since this round's answers left
-	pacedWent bool // these went first, and sent
+	gateDue   bool // a gate got a control message since this round's answers left
+	pacedWent bool // paced queue pairs went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
-	flows     []wire.QPN // whose flow a name is
+	flows     []wire.QPN // the queue pair of each flow
 	gsi       *gsi       // queue pair 1; nil without
 
-	departed  departed // packets of the queue pair whose turn it is
-	arrived   presence // the packet at hand
+	departed  departed // packets of the queue pair being served
+	arrived   presence // of the packet being handled
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
-	ranges    [wire.MaxRanges]wire.Range // of the TOKEN at hand
+	ranges    [wire.MaxRanges]wire.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
-	hops           [cc.MaxHops]cc.Hop // room for those that an ACK brings back
-	held           int                // buffers of packets that came before their turn
+	hops           [cc.MaxHops]cc.Hop // room for those in an ACK
+	held           int                // buffers with packets behind gaps
 	maxHeld        int
 	shares         shares
-	heldPkt        wire.Packet              // of them, one to be dropped
-	spent          [packet.Burst]packet.Buf // such buffers, to be freed
+	heldPkt        wire.Packet              // a held packet that is to be dropped
+	spent          [packet.Burst]packet.Buf // held buffers that are to be freed
 	nSpent         int
 	reorderBuffers pool[reorderBuffer]
 	recoveries     pool[recovery]
@@ -135,7 +134,7 @@ type Endpoint struct {
 	counters     Counters
 }
 
-// New makes an endpoint at time now.
+// New creates an endpoint at time now.
 func New(c Config, now units.Time) (*Endpoint, error) {
 	if c.Port == nil {
 		return nil, fmt.Errorf("transport: new endpoint: no port: %w", ErrInvalid)
@@ -187,8 +186,8 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	return e, nil
 }
 
-// Offer returns what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
-// connection wants a new one.
+// Offer returns what the endpoint supports beyond RoCEv2, for the peer to agree to (RTRAttr). Each
+// connection needs a new offer.
 func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
@@ -199,20 +198,20 @@ func (e *Endpoint) Offer() wire.Offer {
 	}
 }
 
-// RandomPSN returns a PSN to begin a connection with.
+// RandomPSN returns a random PSN to start a connection with.
 func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
 
-// Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
-// pairs send. It returns when it next has something to do; now means at once. A frame that
-// arrives, and room in a port that was full, come earlier than any answer.
+// Poll runs one round at time now: it receives and handles a burst, runs the timers and lets the
+// queue pairs send. It returns when it next has something to do; now means at once. Frames may
+// arrive, and room in a full port become free, before the returned time.
 func (e *Endpoint) Poll(now units.Time) units.Time {
 	e.Receive(now)
 	return e.Transmit(now)
 }
 
-// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart
-// from the other half, Transmit, which must follow: what leaves has a time stamp of its own, later
-// than what arrived by what that took to handle. It returns how many frames came.
+// Receive is the first half of Poll: it handles arrived frames and timers. Transmit, the other
+// half, must follow. In real time the two get different times: what leaves has a time stamp later
+// than what arrived, by the time it took to handle that. Receive returns how many frames arrived.
 func (e *Endpoint) Receive(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.begin(now, &e.stake)
@@ -253,33 +252,33 @@ func (e *Endpoint) Receive(now units.Time) int {
 	return n
 }
 
-// Transmit is the second half of Poll: what leaves. It returns as Poll does.
+// Transmit is the second half of Poll: it sends. It returns what Poll returns.
 func (e *Endpoint) Transmit(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last: what answers them has left by now
-	nextControl, changed := e.control(now) // again: what left or was posted may have set a time
+	e.freeReceived(e.bursts)               // last, when the answers to them have left
+	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
 	e.setTimers()
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.gsi != nil {
-		// again: a new connection waits from now on
+		// again: a new connection may have set a deadline
 		next = units.Earlier(next, e.pollManagement(now))
 	}
 	return next
 }
 
-// control lets congestion control do what time brings, and takes over what it decides by that.
+// control runs the timers of congestion control and applies the decisions that they cause.
 func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
 	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
-		case f != qp.cong.flowID(): // of what it grants, or granted
+		case f != qp.cong.flowID(): // the flow of a granter, or of a former one
 			if !qp.adm.onDecision(f, now) {
 				continue
 			}
@@ -291,37 +290,38 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	return next, changed
 }
 
-// OnRound names a function that every Poll calls between what arrived and what leaves: a program
-// that lives on the polling core sees a completion, and its answer leaves, in one round.
+// OnRound sets a function that every Poll calls between receiving and sending: a program on the
+// polling core sees a completion, and its answer leaves, in one round.
 func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
 
-// Now is the time of the last Poll.
+// Now returns the time of the last Poll.
 func (e *Endpoint) Now() units.Time { return e.now }
 
 // Port returns the endpoint's port.
 func (e *Endpoint) Port() packet.Port { return e.port }
 
-// MAC is the endpoint's Ethernet address.
+// MAC returns the endpoint's Ethernet address.
 func (e *Endpoint) MAC() [6]byte { return e.mac }
 
-// Neighbors is the table that resolves addresses, answers ARP, neighbour discovery and ping.
+// Neighbors returns the table that resolves addresses and handles ARP, neighbour discovery and
+// ping.
 func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
 
 // Source returns the endpoint's own address toward dst.
 func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
 
-// QueuePair finds a queue pair by its number, nil when there is none.
+// QueuePair returns the queue pair with a number, or nil if there is none.
 func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
 
-// QueuePairs returns how many there are.
+// QueuePairs returns the number of queue pairs.
 func (e *Endpoint) QueuePairs() int { return e.qps.count }
 
-// Activity counts frames in and out: a round that did not change it found no work on the wire.
+// Activity returns the number of frames received and sent. A round that does not change it found no
+// work on the wire.
 func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
 
-// Busy reports whether anything is posted, owed or in flight on any queue pair: what a program
-// waits
-// for before it stops polling.
+// Busy reports whether any queue pair has anything posted, to answer or in flight. A program should
+// poll until it returns false before it stops.
 func (e *Endpoint) Busy() bool {
 	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
@@ -407,16 +407,16 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	}
 }
 
-// services are the opcode families of the queue pair types.
+// services maps types of queue pairs to their families of opcodes.
 var services = [...]wire.Transport{RC: wire.RC, UC: wire.UC, UD: wire.UD}
 
-// samePartition compares P_Keys without their membership bit: at least one side must be a full
-// member (InfiniBand spec 10.9.1).
+// samePartition reports whether P_Keys are equal but for their membership bit, which at least one
+// side must have set: that of a full member (InfiniBand spec 10.9.1).
 func samePartition(a, b uint16) bool {
 	return (a^b)&0x7fff == 0 && (a|b)&0x8000 != 0
 }
 
-// refuse counts a frame that is no RoCEv2 packet, after the neighbour table had a look at it.
+// refuse counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen it.
 func (e *Endpoint) refuse(err error, frame []byte) {
 	c := &e.counters
 	switch {
@@ -443,7 +443,7 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 	}
 }
 
-// wakeWaiting gives a turn to the queue pairs that wait for a neighbour: one became known.
+// wakeWaiting schedules the queue pairs that wait for a neighbour, after one became known.
 func (e *Endpoint) wakeWaiting() {
 	for _, qp := range e.waiting {
 		qp.awaitsNeighbor = false
@@ -457,7 +457,7 @@ func (e *Endpoint) wakeWaiting() {
 	e.waiting = e.waiting[:0]
 }
 
-// awaitNeighbor keeps the queue pair until a neighbour becomes known.
+// awaitNeighbor makes the queue pair wait until a neighbour becomes known.
 func (e *Endpoint) awaitNeighbor(qp *QueuePair) {
 	if !qp.awaitsNeighbor {
 		qp.awaitsNeighbor = true

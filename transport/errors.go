@@ -2,7 +2,7 @@ package transport
 
 import "errors"
 
-// What a verb can refuse. Each is wrapped with what was asked and what was wrong.
+// Errors of the verbs. Each is wrapped with the operation and what was wrong.
 var (
 	ErrInvalid     = errors.New("invalid argument")
 	ErrState       = errors.New("wrong queue pair state")

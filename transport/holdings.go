@@ -1,11 +1,11 @@
 package transport
 
-// Holdings is what an endpoint keeps because of what others sent it, or did not send.
+// Holdings counts what an endpoint keeps because of what its peers sent, or did not send.
 type Holdings struct {
-	Buffers    int // of the port, with packets behind gaps: Config.MaxHeld at most
+	Buffers    int // of the port, with packets behind gaps: at most Config.MaxHeld
 	Gaps       int // queue pairs with such packets
-	Recoveries int // queue pairs that know of lost packets
-	Neighbors  int // addresses in the neighbour table, the own ones included
+	Recoveries int // queue pairs that recover from lost packets
+	Neighbors  int // addresses in the neighbour table, its own included
 }
 
 // Holdings returns what the endpoint keeps now.

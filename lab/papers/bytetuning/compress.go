@@ -11,11 +11,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// groupings are how much is tuned apart, from everything to one watermark.
+// groupings are partitions of the watermarks that are tuned together, from all apart to one for
+// all.
 var groupings = []string{"switches", "path", "layers", "all", "receiver"}
 
-// compress: how much smaller the search becomes when switches share a watermark, or are left alone,
-// and what is found then with as many measurements.
+// compress: how much smaller the search becomes if switches share a watermark or are left out, and
+// what is found then with as many measurements.
 var compress = &experiment.Experiment{
 	ID:    "bytetuning/sec5.4-compress",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },

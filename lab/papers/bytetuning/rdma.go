@@ -11,7 +11,8 @@ import (
 // answers is the class of ACKs and CNPs, which have a queue of their own.
 const answers = 56 << 2
 
-// rdma is a scenario whose endpoints do what those of scenes do: DCQCN as NVIDIA's NICs have it.
+// rdma is a scenario whose endpoints behave like those of scenes: DCQCN as in NVIDIA's
+// NICs.
 func rdma(j *experiment.Job, message units.Bytes) (sim.Scenario, error) {
 	control, err := cc.Parse("dcqcn-nic")
 	return sim.Scenario{
@@ -25,7 +26,7 @@ func rdma(j *experiment.Job, message units.Bytes) (sim.Scenario, error) {
 func experience() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("experience", bytetuning.Path{})
 	if err != nil {
-		panic(err) // it is there
+		panic(err) // it exists
 	}
 	return w
 }

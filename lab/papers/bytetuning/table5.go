@@ -9,10 +9,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// store is Redis over something.
+// store is Redis over a transport.
 type store struct {
 	Name      string
-	Watermark string // a baseline, from which Tuner, unless "", begins
+	Watermark string // a baseline, from which Tuner begins unless it is ""
 	Tuner     string
 	TCP       bool
 	PerPacket units.Duration // of the hosts' processors
@@ -76,9 +76,9 @@ var table5 = &experiment.Experiment{
 		r.Claim("queue", experiment.With("exp", over("queue", "experience")).
 			With("mfr", over("queue", "manufacturer")))
 		r.Claim("rdma-over-tcp", v("experience", "goodput")/v("dctcp", "goodput")-1)
-		r.Note("rdma-over-tcp", "here DCTCP's endpoints are no processors that could be busy: "+
-			"both fill the link, and 200 requests in the network hide 20 µs. "+
-			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s",
+		r.Note("rdma-over-tcp", "DCTCP's endpoints here have no processors that could be busy: "+
+			"both transports fill the link, and 200 requests in the network hide 20 µs. On "+
+			"processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s",
 			v("dctcp, 0.5 µs a packet", "goodput")/1e9)
 		r.Claim("iops", v("bytetuning", "iops")*float64(64*units.KiB)*8/v("bytetuning", "goodput"))
 		t := table5Scene(r.Scale, 1, store{})

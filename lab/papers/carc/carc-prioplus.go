@@ -19,11 +19,11 @@ var (
 	highFirst  = pooled{"active"}
 )
 
-// Virtual priorities of the two classes, of eight; credits of the pool that is granted high first
-// have them, too.
+// Virtual priorities of the two classes, of eight. Credits of the pool that is granted high first
+// use them, too.
 const lowClass, highClass = 2, 6
 
-// carcPrioPlus: a low class, and a high one that comes when the program slows down: the network is
+// carcPrioPlus: a low class, and a high one that starts when the program slows down: the network is
 // empty then.
 var carcPrioPlus = &experiment.Experiment{
 	ID: "beyond/carc-prioplus",
@@ -39,8 +39,9 @@ var carcPrioPlus = &experiment.Experiment{
 		r.Claim("strict", first.Values("share").Mean())
 		r.Claim("idle-used", first.Values("util").Min())
 		if r.Scale == experiment.Small {
-			r.Note("idle-used", "with equal pools it is %.2f: not credits, but PrioPlus of two "+
-				"flows whose BDP is four packets", equal.Values("util").Min())
+			r.Note("idle-used", "with equal pools it is %.2f: not because of credits, but "+
+				"because PrioPlus has two flows whose BDP is four "+
+				"packets", equal.Values("util").Min())
 		}
 		if r.Scale == experiment.Full {
 			r.Claim("blind-without", equal.Values("share").Mean())
@@ -82,7 +83,7 @@ func (p pooled) run(j *experiment.Job) error {
 		return err
 	}
 	isHigh := func(sender int) bool { return sender >= b.senders/2 }
-	b.control = func(sender int) cc.Control {
+	b.control = func(sender int) cc.Factory {
 		if isHigh(sender) {
 			return high
 		}

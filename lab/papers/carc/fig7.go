@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// loose is one server that consumes what one client sends, with so many credits.
+// loose is one server that consumes data of one client with a number of credits.
 type loose struct {
 	Mode    string
 	Message units.Bytes
@@ -30,7 +30,8 @@ func (l loose) name() string {
 
 const (
 	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. Formula (1)
-	// says 196; a pool keeps a little for connections to come. A message may take a round of them.
+	// gives 196; a pool reserves a little for new connections. A message may take all credits of a
+	// round.
 	fig7Cache   = 12 * units.MiB
 	fig7Credits = 192
 	fig7Round   = fig7Credits * 64
@@ -43,7 +44,7 @@ var (
 		256}, []carc.Lines{0, 32, 64, 128, 192}}
 )
 
-// fig7: a server that consumes 10 Gb/s, as far from its client as its credits last.
+// fig7: a server that consumes 10 Gb/s, at the distance from its client that its credits cover.
 var fig7 = &experiment.Experiment{
 	ID:    "carc/fig7",
 	Seeds: oneSeed,
@@ -75,9 +76,10 @@ var fig7 = &experiment.Experiment{
 			loosened = max(loosened, at(mode, fig7Round, "auto"))
 		}
 		r.Claim("idle-basic", basic)
-		r.Note("idle-basic", "of messages that take a round of credits, as in the figure's "+
-			"drawing: C is as much as v2·RTT, so that with messages of 1 KB, "+
-			"whose credits come back one by one, the server idles for %.0f %% of the time without δ", 100*at("rr", 1024, "off"))
+		r.Note("idle-basic", "for messages that take all credits of a round, as in the figure's "+
+			"drawing: C equals v2·RTT, so that with messages of 1 KB, whose credits are returned "+
+			"one by one, the server idles for %.0f %% of the time without "+
+			"δ", 100*at("rr", 1024, "off"))
 		r.Claim("idle-loose", loosened)
 		worst := 0.
 		for _, c := range fig7Grid.credits {

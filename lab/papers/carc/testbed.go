@@ -25,7 +25,7 @@ type testbed struct {
 	queues  fabric.Queues
 	mtu     units.Bytes
 
-	control  func(sender int) cc.Control // nil: a window that never closes
+	control  func(sender int) cc.Factory // nil: a window that never closes
 	around   func(a cc.Algorithm)        // is told of each
 	admit    func(sender int, path cc.Path) (cc.Gate, cc.Granter, error)
 	credits  *carc.Spec // nil: none
@@ -61,7 +61,7 @@ type span struct{ from, until units.Duration }
 type nobody struct{}
 
 func (nobody) Report(*cc.Event, units.Time) {}
-func (nobody) Ask()                         {}
+func (nobody) Reschedule()                  {}
 
 // always is a program whose rate does not change.
 func always(rate units.BitRate) func(units.Duration) units.BitRate {

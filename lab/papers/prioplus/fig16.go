@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig16: what it costs when ACKs wait with the data, and HPCC, which knows no priorities.
+// fig16: the cost of ACKs that queue with the data, and HPCC, which has no priorities.
 var fig16 = &experiment.Experiment{
 	ID: "prioplus/fig16",
 	Cells: func(experiment.Scale) []experiment.Cell {

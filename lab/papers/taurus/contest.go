@@ -55,7 +55,7 @@ type outcome struct {
 }
 
 // contests are those that several experiments look at.
-var contests experiment.Once[*outcome]
+var contests experiment.Memo[*outcome]
 
 // The receiver's memory, for each Gb/s of the link: eight channels of DDR5-4800 beside 400 Gb/s.
 const memoryOfLine = 6

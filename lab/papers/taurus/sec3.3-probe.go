@@ -69,7 +69,7 @@ var probes = &experiment.Experiment{
 var probeLink = fabric.Link{Rate: 400 * gbps, Delay: us}
 
 // twoHosts is two hosts behind a switch each.
-func twoHosts(control cc.Control) sim.Scenario {
+func twoHosts(control cc.Factory) sim.Scenario {
 	return sim.Scenario{
 		Topology: sim.Dumbbell(1, 1, probeLink, probeLink),
 		Scheme:   sim.Scheme{Control: control, Switch: fabric.SwitchConfig{INT: true}},

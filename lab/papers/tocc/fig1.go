@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig1: what the four workloads are made of.
+// fig1: the flow sizes of the four workloads.
 var fig1 = &experiment.Experiment{
 	ID: "tocc/fig1",
 	Cells: func(experiment.Scale) []experiment.Cell {

@@ -18,7 +18,7 @@ type choice struct {
 	Limiter     bool
 	Volume      bool
 	CC          bool
-	NoRTS       bool // and senders say nothing before they may send
+	NoRTS       bool // senders announce nothing before they may send
 }
 
 func (c choice) spec() string {
@@ -148,7 +148,7 @@ var table1 = &experiment.Experiment{
 }
 
 // switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB
-// where the point says so.
+// if the point has that.
 func (c choice) switches(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil {
