@@ -245,8 +245,8 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	}
 }
 
-// Introduce makes all hosts resolve each other's addresses, which takes some virtual time.
-func (s *Simulation) Introduce() error {
+// ResolveAddresses makes all hosts resolve each other's addresses, which takes some virtual time.
+func (s *Simulation) ResolveAddresses() error {
 	const atOnce = neigh.QueueDepth / 2 // solicitations per host
 	for i := 1; i < len(s.Nodes); i++ {
 		for at, n := range s.Nodes {

@@ -48,9 +48,9 @@ type Flow struct {
 		New(cc.Path) (cc.Gate, cc.Granter, error)
 	}
 	DSCP uint8 // of data
-	// Heard, unless nil, is called after each event of the flow's algorithm, including those that
+	// OnEvent, unless nil, is called after each event of the flow's algorithm, including those that
 	// only report what was sent and acknowledged.
-	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+	OnEvent func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
 // Many returns n equal flows.

@@ -163,7 +163,7 @@ func (b *testbed) build() (err error) {
 	if b.cl, err = sim.New(config); err != nil {
 		return err
 	}
-	if err = b.cl.Introduce(); err != nil {
+	if err = b.cl.ResolveAddresses(); err != nil {
 		return err
 	}
 	if b.cache != nil {

@@ -165,7 +165,7 @@ func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Contro
 			return nil, nil, err
 		}
 	}
-	return cl, controllers, cl.Introduce()
+	return cl, controllers, cl.ResolveAddresses()
 }
 
 // run simulates.

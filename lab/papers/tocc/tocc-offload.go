@@ -195,7 +195,7 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 	if err := n.build(j.Seed, config); err != nil {
 		return err
 	}
-	if err := n.cluster.Introduce(); err != nil {
+	if err := n.cluster.ResolveAddresses(); err != nil {
 		return err
 	}
 	zero := n.net.Now()
