@@ -21,10 +21,14 @@ type Workload struct {
 	Span units.Duration
 	// Requests are messages that programs send one after another.
 	Requests []Requests
+	// Messages are messages of programs to the Programs of other hosts, which consume them at their
+	// own pace.
+	Messages []Messages
+	Programs []Program
 	// MayFail continues the run when a connection fails, for example because its peer is gone for
 	// too long. The Result counts the failures.
 	MayFail bool
-	// Jitter is the maximum random delay of the start of each of Flows.
+	// Jitter is the upper bound of the random delay of the start of each of Flows and Requests.
 	Jitter units.Duration
 	// Noise, unless nil, draws the error of each delay sample of the Flows' algorithms.
 	Noise func(*rand.Rand) units.Duration
@@ -32,6 +36,11 @@ type Workload struct {
 	// simulators do, where a packet gets its time when the one before it leaves. Otherwise a new
 	// rate changes the time of the packet that waits.
 	KeepGaps bool
+}
+
+// declared reports whether the workload has nothing but declared flows.
+func (w *Workload) declared() bool {
+	return w.Traffic == nil && len(w.Requests)+len(w.Messages) == 0
 }
 
 // Flow is one declared flow.
@@ -124,6 +133,7 @@ type Requests struct {
 	Every    units.Duration // minimum time between two posts; 0 means none
 	Think    units.Duration // time from the end of a message to the post of the next
 	Start    units.Duration
+	Stop     units.Duration // end of its posts; 0 means never
 }
 
 // request starts a program, and lists its messages in the Result.
@@ -133,11 +143,17 @@ func (s *Simulation) request(r *Requests) error {
 		return err
 	}
 	log := &RequestLog{Requests: *r, Conn: conn}
+	if s.Workload.Jitter > 0 {
+		log.Start += units.Duration(s.Net.Rand().Int64N(int64(s.Workload.Jitter)))
+	}
 	s.result.Requests = append(s.result.Requests, log)
 	w := &Writer{Conn: conn, Bytes: r.Bytes, Depth: max(1, r.Depth), Every: r.Every, Think: r.Think}
+	if r.Stop > 0 {
+		w.stop = s.zero.Add(r.Stop)
+	}
 	w.Ended = func(posted, ended units.Time) {
 		log.Done = append(log.Done, Request{posted.Sub(s.zero), ended.Sub(s.zero)})
 	}
-	w.Begin(s.zero.Add(r.Start))
+	w.Begin(s.zero.Add(log.Start))
 	return nil
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// joint is a receiver of tokens that grants none without room in its part of the cache: what it
-// granted and its program has not consumed, but for what the sender discarded, is within it. So one
-// grant says both, and data never waits for credits with tokens that age.
+// joint is a receiver of tokens that grants them only while there is room in its part of the cache:
+// what it granted and its program has not consumed, except what the sender discarded, fits into it.
+// So one grant covers both, and tokens do not age while data waits for credits.
 type joint struct {
 	cc.Granter
 	room     units.Bytes
@@ -23,10 +23,10 @@ func (j *joint) Attach(r cc.Reporter) {
 	j.Granter.Attach(r)
 }
 
-// full says whether the next grant would be more than there is room for.
+// full reports whether the next grant would exceed the room.
 func (j *joint) full() bool { return units.Bytes(int32(j.limit-j.waste-j.consumed)) >= j.room }
 
-// done is that the program has consumed a message.
+// done handles a message that the program has consumed.
 func (j *joint) done(bytes units.Bytes) {
 	was := j.full()
 	if j.consumed += uint32(bytes); was && !j.full() {

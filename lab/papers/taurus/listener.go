@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// listener is an algorithm that an experiment hears events by.
+// listener is an algorithm that passes its events to an experiment.
 type listener struct {
 	events cc.EventSet
 	first  cc.Decision
@@ -33,8 +33,8 @@ func (control) Name() string { return "listener" }
 
 func (control) String() string { return "listener" }
 
-// agentOf is an agent on the core of a device, which reports everything at once, all of whose flows
-// have one algorithm.
+// agentOf is an agent on the core of a device that reports everything at once. All its flows have
+// one algorithm.
 func agentOf(d nicoffload.Device, a cc.Algorithm, b nicoffload.Binding) (*nicoffload.Agent, error) {
 	return nicoffload.NewAgent(nicoffload.AgentConfig{
 		Device: d, Aggregation: &nicoffload.Immediate,

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Every scheme is what its paper says, in the small network whose core carries an eighth of what
-// hosts send.
+// Every scheme has the properties of its paper, in the small network whose core carries an eighth
+// of what hosts send.
 func TestTokenSchemes(t *testing.T) {
 	m := oversubscribed(experiment.Small, os100, cacheFollower, 0)
 	m.Traffic.Flows = 100
@@ -48,7 +48,7 @@ func TestTokenSchemes(t *testing.T) {
 		{ndp, func(o *outcome) {
 			assert.Positive(t, o.Trimmed)
 			assert.InDelta(t, o.Trimmed, o.Again, 0.05*o.Trimmed,
-				"what was trimmed is sent again, and nothing else")
+				"trimmed packets are sent again, and no others")
 			assert.Less(t, o.Buffer, 9*9*packets+100_000,
 				"eight packets at each of nine ports, and headers")
 		}},
@@ -67,7 +67,7 @@ func TestTokenSchemes(t *testing.T) {
 	}
 }
 
-// Groups of flows have as many bytes each.
+// Groups of flows have equal bytes.
 func TestParted(t *testing.T) {
 	sizes := workload.Uniform(units.Bytes(1), 1001)
 	for _, c := range []struct {
