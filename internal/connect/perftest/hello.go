@@ -80,7 +80,8 @@ func (h Hello) Encode() ([]byte, error) {
 		return nil, err
 	} else if again != h {
 		return nil, malformed(
-			"version %q, mark %q, page of %d bytes, cache line of %d: want values that fit the message",
+			"version %q, mark %q, page of %d bytes, cache line of %d: want values that fit the "+
+				"message",
 			h.Version, h.Mark, h.Page, h.CacheLine)
 	}
 	return b, nil
