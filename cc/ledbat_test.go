@@ -130,7 +130,7 @@ func TestLEDBATLatecomer(t *testing.T) {
 	assert.Less(t, dc.cwnd, before)
 }
 
-// Some configurations keep the target of 100 ms for the Internet: no queue of a data centre is that
+// Some configurations keep the target of 100 ms for the Internet: no queue of a data centre gets so
 // long.
 func TestLEDBATTargetOfADataCentre(t *testing.T) {
 	dc := make1[*LEDBAT](t, "ledbat-dc", everything)
