@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-const swiftExample = "swift:base_target=25us,per_hop=1us,fs_range=100us,fs_min=.1,fs_max=100,ai=1,beta=.8,max_mdf=.5"
+const swiftExample = "swift:base_target=25us,per_hop=1us,fs_range=100us,fs_min=.1,fs_max=100," +
+	"ai=1,beta=.8,max_mdf=.5"
 
 // swift40 has a target of 40 us, whatever the window.
 func swift40(t testing.TB, cwnd float64) *Swift {

@@ -84,7 +84,9 @@ func TestBadSpecs(t *testing.T) {
 		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: the sum of high=0.6 and " +
 			"low=0.6 is more than 1"},
 		{"width=4us", 0,
-			`prioplus: channels width=4us: unknown parameter "width", want one of n, a, b, eps, filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
+			`prioplus: channels width=4us: unknown parameter "width", want one of n, a, b, eps, ` +
+				`filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, ` +
+				`w_low, least, room, patience`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)
