@@ -201,7 +201,8 @@ func (m *model) leave(i int, marks cc.Marks) {
 		m.totals.lost += p.bytes
 		return
 	}
-	m.linkBusyUntil = max(m.linkBusyUntil, m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	m.linkBusyUntil = max(m.linkBusyUntil,
+		m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
 	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant,
 		Congested: m.rng.Float64() < m.marks}
 	m.At(m.linkBusyUntil.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
