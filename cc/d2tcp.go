@@ -21,7 +21,7 @@ type d2tcpParams struct {
 
 func (p *d2tcpParams) declare(s *schema) {
 	s.param(&p.deadline, "deadline", "0s", "[0s, inf)", "OURS",
-		"deadline of the flow, after its start; 0 means none, until SetDeadline")
+		"deadline of the flow, after its start; 0 is none, until SetDeadline")
 	s.param(&p.minD, "d_min", "0.5", "(0, 1]", "D2TCP", "least d, of a far deadline")
 	s.param(&p.maxD, "d_max", "2", "[1, 16]", "D2TCP", "largest d, of a near deadline")
 	p.dctcpParams.declare(s)
@@ -31,8 +31,8 @@ func (p *d2tcpParams) build(path Path) Algorithm {
 	return &D2TCP{DCTCP: p.start(path), maxD: p.maxD, minD: p.minD, allowed: p.deadline}
 }
 
-// SetDeadline sets when what is posted should have arrived, by the clock of events; 0 means no
-// deadline, which is DCTCP.
+// SetDeadline sets when what is posted should have arrived, by the clock of events. 0
+// removes the deadline, which makes it DCTCP.
 func (d *D2TCP) SetDeadline(t units.Time) { d.deadline = t }
 
 // Start implements Starter.
