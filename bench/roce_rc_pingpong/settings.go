@@ -100,14 +100,16 @@ func (s *settings) pingPongFlags(w *words) []cli.Flag {
 func (s *settings) portFlags(w *words) []cli.Flag {
 	return []cli.Flag{
 		{Name: "ib-dev", Short: "d", Value: &s.Device,
-			Help: "`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n" +
+			Help: "`URL` of the port: loop: (both ends in this process) " +
+				"memif:/path/sock[,client]\n" +
 				"af_packet:eth0 af_xdp:eth0 tap:NAME pci:0000:3b:00.0 eal:VDEV"},
 		{Name: "ip", Value: &w.addrs,
 			Check: func(name string) (err error) {
 				s.Addrs, err = cli.ParsePrefixes(name, w.addrs)
 				return err
 			},
-			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)"},
+			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
+				"address)"},
 		{Name: "gateway", Value: &w.gateways,
 			Check: func(name string) (err error) {
 				s.Gateways, err = cli.ParseAddrs(name, w.gateways)
@@ -118,14 +120,14 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 			Help: "`policy` of the polling core without work: spin, pause or sleep"},
 		{Name: "cc", Value: &w.control,
 			Check: func(name string) error { return s.readControl(name, w.control) },
-			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of 20us " +
-				"and 100Gb/s"},
+			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
+				"20us and 100Gb/s"},
 		{Name: "pcap", Value: &s.Pcap,
 			Help: "write the port's frames to this `file` (on loop: the client's)"},
 		{Name: "timeout", Value: &w.timeout,
 			Check: func(name string) error { return s.readTimeout(name, w.timeout) },
-			Help: "`time` without a message from the peer, or without a connection to the server, " +
-				"after which to give up"},
+			Help: "`time` without a message from the peer, or without a connection to the " +
+				"server, after which to give up"},
 		{Name: "eal", Value: &s.EAL, Help: "additional `arguments` for DPDK's EAL"},
 	}
 }
@@ -219,7 +221,8 @@ func help(w io.Writer) {
 	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
 	s, words := defaults()
 	fmt.Fprintf(w, "\n%s", s.table(words).Usage(110))
-	fmt.Fprintf(w, "\nWith Linux, whose address is 10.0.0.1:\n"+
+	fmt.Fprintf(w, "\n"+
+		"With Linux, whose address is 10.0.0.1:\n"+
 		"  %s -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1    there: ibv_rc_pingpong -g 1 -c\n",
 		name)
 }

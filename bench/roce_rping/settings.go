@@ -103,7 +103,8 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 				s.addrs, err = cli.ParsePrefixes(name, w.addrs)
 				return err
 			},
-			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)"},
+			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
+				"address)"},
 		{Name: "gateway", Value: &w.gateways,
 			Check: func(name string) (err error) {
 				s.gateways, err = cli.ParseAddrs(name, w.gateways)
@@ -114,8 +115,8 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 			Help: "`policy` of the polling core without work: spin, pause, sleep"},
 		{Name: "cc", Value: &w.control,
 			Check: func(name string) error { return s.parseControl(name, w.control) },
-			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of 20us " +
-				"and 100Gb/s"},
+			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
+				"20us and 100Gb/s"},
 		{Name: "pcap", Value: &s.pcap, Help: "write the port's frames to this `file`"},
 	}
 }

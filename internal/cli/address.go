@@ -13,7 +13,8 @@ func ParsePrefixes(name string, texts []string) ([]netip.Prefix, error) {
 		p, err := netip.ParsePrefix(text)
 		if err != nil {
 			return nil, fmt.Errorf(
-				"%s %s: want an address with its prefix length, such as 10.0.0.1/24: %w", name, text,
+				"%s %s: want an address with its prefix length, such as 10.0.0.1/24: "+
+					"%w", name, text,
 				err)
 		}
 		all = append(all, p)
