@@ -301,10 +301,10 @@ func TestBadPeers(t *testing.T) {
 // Two goroce programs recognise each other by the mark after the version and send no further
 // message. The server's next protocol may arrive along with its version. Other peers ignore the
 // mark.
-func TestKin(t *testing.T) {
+func TestNative(t *testing.T) {
 	for _, c := range []struct {
 		client, server string
-		kinPrefix      bool
+		nativePrefix   bool
 	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false},
 		{"goroce", "goroce2", false}, {"", "", false}} {
 		a, b := sockets(t)
@@ -315,7 +315,7 @@ func TestKin(t *testing.T) {
 		served := make(chan error, 1)
 		go func() {
 			s, err := Accept(ctx, b, Test{}, theirs)
-			if err == nil && s.Kin {
+			if err == nil && s.Native {
 				_, err = b.Write([]byte("more"))
 			}
 			served <- err
@@ -323,9 +323,9 @@ func TestKin(t *testing.T) {
 		s, err := Connect(ctx, a, Test{}, mine)
 		require.NoError(t, err)
 		require.NoError(t, <-served)
-		require.Equal(t, c.kinPrefix, s.Kin, "%+v", c)
+		require.Equal(t, c.nativePrefix, s.Native, "%+v", c)
 		require.Equal(t, c.server, s.Agreed.Mark)
-		if c.kinPrefix {
+		if c.nativePrefix {
 			more := append([]byte(nil), s.Rest()...)
 			rest, err := io.ReadAll(io.LimitReader(a, int64(4-len(more))))
 			require.NoError(t, err)
