@@ -69,8 +69,7 @@ var fig4 = &experiment.Experiment{
 		p := figure.Lines("goodput", "A flow of priority 2, and two of priority 6", "time (ms)",
 			"goodput (Gb/s)")
 		for _, name := range []string{"priority 2", "priority 6, first", "priority 6, second"} {
-			g := r.Series(name).Scaled(1e3, 1e-9)
-			p.Add(name, g.X, g.Y)
+			r.Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 		}
 		d := r.Series("delay").Scaled(1e3, 1e6)
 		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target "+
