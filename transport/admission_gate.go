@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -91,14 +92,14 @@ func (a *admission) admitsLost(now units.Time) bool {
 }
 
 // grantTLVs is how much longer a packet is that says by which token it left.
-const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
+const grantTLVs = wire.XCHLen + wire.InnerLen + extension.GrantLen
 
 // openGrant begins an XDATA that says by which token it leaves, with op in it. It returns how long
 // that beginning is.
 func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
-	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
+	wire.View[wire.XCH](frame).Set(a.qp.sendTag, extension.GrantLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Grant(frame[wire.XCHLen+wire.InnerLen:][:wire.GrantLen]).Set(a.marks.Grant)
+	extension.Grant(frame[wire.XCHLen+wire.InnerLen:][:extension.GrantLen]).Set(a.marks.Grant)
 	return grantTLVs
 }
 

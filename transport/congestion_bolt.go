@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -11,18 +12,18 @@ import (
 
 // bolt is what a queue pair knows of Bolt's flags. It borrows one while it sends or hears them.
 type bolt struct {
-	seen wire.BoltCounts // on the peer's requests
-	some bool            // there were any
+	seen extension.BoltCounts // on the peer's requests
+	some bool                 // there were any
 
-	tags    cc.BoltFlags    // that congestion control wants on our requests
-	told    wire.BoltCounts // of them, as the peer has told
-	news    cc.BoltFlags    // of that what was not reported yet
+	tags    cc.BoltFlags         // that congestion control wants on our requests
+	told    extension.BoltCounts // of them, as the peer has told
+	news    cc.BoltFlags         // of that what was not reported yet
 	newINCs int
 	newSRC  cc.SRC
 }
 
 // boltTLVs is how much longer Bolt makes a packet.
-const boltTLVs = wire.XCHLen + wire.InnerLen + wire.BoltLen
+const boltTLVs = wire.XCHLen + wire.InnerLen + extension.BoltLen
 
 // boltState borrows one, unless there is one.
 func (cong *congestion) boltState() *bolt {
@@ -41,15 +42,15 @@ func (cong *congestion) openBolt(frame []byte, op wire.Opcode) int {
 	b := cong.cold().echo.bolt
 	d := cc.Decision{Window: cong.window, Tags: b.tags}
 	b.tags &^= cc.BoltAI // one packet has it
-	wire.XCH(frame).Set(qp.sendTag, wire.BoltLen)
+	wire.View[wire.XCH](frame).Set(qp.sendTag, extension.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(
-		wire.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), qp.Num)
+	extension.Bolt(frame[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
+		extension.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), uint32(qp.Num))
 	return boltTLVs
 }
 
 // onBoltFlags counts the flags of a request.
-func (cong *congestion) onBoltFlags(t wire.Bolt) {
+func (cong *congestion) onBoltFlags(t extension.Bolt) {
 	b := cong.boltState()
 	b.seen.Add(t)
 	b.some = true
@@ -60,13 +61,13 @@ func (cong *congestion) boltEchoLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.bolt == nil || !cong.cold().echo.bolt.some {
 		return 0
 	}
-	return wire.BoltEchoLen
+	return extension.BoltEchoLen
 }
 
 // onBoltEchoed takes in what the peer says of the flags of all our requests. An ACK that was
 // overtaken
 // by a newer one says less.
-func (cong *congestion) onBoltEchoed(all wire.BoltCounts) {
+func (cong *congestion) onBoltEchoed(all extension.BoltCounts) {
 	b := cong.cold().echo.bolt
 	if n := int32(all.INC - b.told.INC); n > 0 {
 		b.told.INC = all.INC
@@ -99,7 +100,7 @@ func (cong *congestion) receiveSRC(p *wire.Packet) {
 	switch {
 	case !cong.bolt:
 		e.counters.DropUnnegotiated++
-	case p.XCH().Tag() != qp.sendTag:
+	case p.XCH().Tag.Get() != qp.sendTag:
 		e.counters.DropTag++
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
@@ -107,7 +108,7 @@ func (cong *congestion) receiveSRC(p *wire.Packet) {
 		e.counters.DropGhostReport++
 	default:
 		e.counters.SwitchReports++
-		s := p.Report()
+		s := extension.Report(p.Body())
 		cong.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN),
 			SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: cong.sendTime(p.PSN).at}}, e.now)
 	}
