@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -293,7 +294,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 		a.in.Set |= cc.MarkTokenMarked
 	}
 	if p.Op == wire.XDATA {
-		if g := p.Grant(); g != nil {
+		if g := extension.TLVs(p.TLVs()).Grant(); g != nil {
 			a.in.Set |= cc.MarkGrant
 			a.in.Grant = g.Seq()
 		}

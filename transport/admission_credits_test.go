@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -348,12 +349,13 @@ func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
-	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32,
+	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f extension.CreditFlags,
+		lines uint32,
 		returned uint64) *Counters {
 		frame := make([]byte, 256)
 		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
-		wire.XCH(frame[ext:]).Set(tag, wire.CreditLen)
-		wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]).Set(f, 0, lines, returned)
+		wire.View[wire.XCH](frame[ext:]).Set(tag, extension.CreditLen)
+		extension.Credit(frame[ext+wire.XCHLen:][:extension.CreditLen]).Set(f, 0, lines, returned)
 		from.qp.tmpl.Seal(frame[:total])
 		l := p.la
 		if to.ep == p.b {
@@ -371,11 +373,12 @@ func TestVoidCredits(t *testing.T) {
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
 		"acknowledges a packet never sent")
 	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "of zero lines")
-	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, wire.MaxCreditLines+1, 16).DropNotice)
-	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState,
+	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, extension.MaxCreditLines+1,
+		16).DropNotice)
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, extension.CreditAsks, 0, 0).DropState,
 		"it has no granter")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "it has no gate")
-	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, wire.CreditAsks, 0, 0).DropNotice)
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, extension.CreditAsks, 0, 0).DropNotice)
 	assert.Zero(t, g.returned)
 	forge(a, b, a.tag(), 100, 0, 16, 16)
 	assert.EqualValues(t, 16, g.returned)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -459,7 +460,7 @@ func TestForgedNotices(t *testing.T) {
 	forge := func(op wire.Opcode, tag uint16, psn wire.PSN, body func([]byte), n int) {
 		frame := make([]byte, 256)
 		ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, n)
-		wire.XCH(frame[ext:]).Set(tag, 0)
+		wire.View[wire.XCH](frame[ext:]).Set(tag, 0)
 		body(frame[ext+wire.XCHLen:])
 		b.qp.tmpl.Seal(frame[:total])
 		var one [1]packet.Buf
@@ -470,7 +471,7 @@ func TestForgedNotices(t *testing.T) {
 		p.settle(0)
 	}
 	token := func(limit uint32, n int) func([]byte) {
-		return func(b []byte) { wire.TokenField(b).Set(limit, 1, n, 0, 0) }
+		return func(b []byte) { extension.Token(b).Set(limit, 1, n, 0, 0) }
 	}
 	forge(wire.Token, a.tag()+1, 99, token(4096, 0), 0)
 	assert.EqualValues(t, 1, p.a.counters.DropTag)
@@ -480,7 +481,7 @@ func TestForgedNotices(t *testing.T) {
 	assert.EqualValues(t, 2, p.a.counters.DropNotice, "acknowledges a packet never sent")
 	forge(wire.Token, a.tag(), 99, token(4096, 3), 4)
 	assert.EqualValues(t, 1, p.a.counters.DropExtension, "it has fewer ranges than its count")
-	forge(wire.RTS, a.tag(), 100, func(b []byte) { wire.RTSField(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
+	forge(wire.RTS, a.tag(), 100, func(b []byte) { extension.RTS(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
 	assert.LessOrEqual(t, len(g.heard), heard+2)

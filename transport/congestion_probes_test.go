@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -303,67 +304,70 @@ func TestForgedProbes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		op    wire.Opcode
-		mode  wire.ProbeMode
+		mode  extension.ProbeMode
 		psn   wire.PSN // PSNs begin with 100
 		seq   uint8
 		tag   uint16
 		plain bool
 		count func(*Counters) uint64
 	}{
-		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
 			return c.ProbesAnswered
 		}},
-		{"PROBE from far behind: valid", wire.Probe, wire.ProbeAlone, (100 - 1<<16) & wire.PSNMask,
+		{"PROBE from far behind: valid", wire.Probe, extension.ProbeAlone,
+			(100 - 1<<16) & wire.PSNMask,
 			0, 0, false, func(c *Counters) uint64 {
 				return c.ProbesAnswered
 			}},
-		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Counters) uint64 {
-			return c.DropUnnegotiated
-		}},
-		{"another connection's tag", wire.Probe, wire.ProbeAlone, 100, 0, 1, false,
+		{"nothing agreed", wire.Probe, extension.ProbeAlone, 100, 0, 0, true,
+			func(c *Counters) uint64 {
+				return c.DropUnnegotiated
+			}},
+		{"another connection's tag", wire.Probe, extension.ProbeAlone, 100, 0, 1, false,
 			func(c *Counters) uint64 {
 				return c.DropTag
 			}},
-		{"PROBE that is a response", wire.Probe, wire.ProbeResponse, 100, 0, 0, false,
+		{"PROBE that is a response", wire.Probe, extension.ProbeResponse, 100, 0, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
 		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
 			return c.DropProbe
 		}},
-		{"PROBE from too far ahead", wire.Probe, wire.ProbeAlone, 101 + 1<<16, 0, 0, false,
+		{"PROBE from too far ahead", wire.Probe, extension.ProbeAlone, 101 + 1<<16, 0, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
-		{"PROBE from too far behind", wire.Probe, wire.ProbeAlone, (99 - 1<<16) & wire.PSNMask, 0,
+		{"PROBE from too far behind", wire.Probe, extension.ProbeAlone, (99 - 1<<16) & wire.PSNMask,
+			0,
 			0, false, func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
-		{"answer, nothing agreed", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, true,
+		{"answer, nothing agreed", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, true,
 			func(c *Counters) uint64 {
 				return c.DropUnnegotiated
 			}},
-		{"answer with another tag", wire.ProbeAck, wire.ProbeResponse, 99, 1, 1, false,
+		{"answer with another tag", wire.ProbeAck, extension.ProbeResponse, 99, 1, 1, false,
 			func(c *Counters) uint64 {
 				return c.DropTag
 			}},
-		{"answer that is not a response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
+		{"answer that is not a response", wire.ProbeAck, extension.ProbeAlone, 99, 1, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
-		{"answer to a packet never sent", wire.ProbeAck, wire.ProbeResponse, 100, 1, 0, false,
+		{"answer to a packet never sent", wire.ProbeAck, extension.ProbeResponse, 100, 1, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
-		{"answer from too far behind", wire.ProbeAck, wire.ProbeResponse,
+		{"answer from too far behind", wire.ProbeAck, extension.ProbeResponse,
 			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
 				return c.DropProbe
 			}},
-		{"answer to no probe", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, false,
+		{"answer to no probe", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropStaleProbe
 			}},
-		{"answer to another probe", wire.ProbeAck, wire.ProbeResponse, 99, 2, 0, false,
+		{"answer to another probe", wire.ProbeAck, extension.ProbeResponse, 99, 2, 0, false,
 			func(c *Counters) uint64 {
 				return c.DropStaleProbe
 			}},
@@ -389,14 +393,14 @@ func TestForgedProbes(t *testing.T) {
 			}
 			f := newForger(p, b)
 			f.send(wire.Fields{Op: c.op, PSN: c.psn}, 0, func(ext []byte) {
-				wire.XCH(ext).Set(b.tag()^c.tag, 0)
+				wire.View[wire.XCH](ext).Set(b.tag()^c.tag, 0)
 				if c.op == wire.Probe {
-					wire.ProbeField(ext[wire.XCHLen:]).Set(c.mode, c.seq, p.now)
+					extension.ProbeField(ext[wire.XCHLen:]).Set(c.mode, c.seq, p.now)
 					return
 				}
-				var field [wire.ProbeLen]byte
-				wire.ProbeField(field[:]).Set(c.mode, c.seq, p.now)
-				wire.ProbeEcho(ext[wire.XCHLen:]).Set(field[:], 0, p.now, 64, 0)
+				var field [extension.ProbeLen]byte
+				extension.ProbeField(field[:]).Set(c.mode, c.seq, p.now)
+				extension.ProbeEcho(ext[wire.XCHLen:]).Set(field[:], 0, p.now, 64, 0)
 				ext[wire.XCHLen] = uint8(c.mode)
 			}, nil)
 			p.settle(units.Microsecond)
@@ -416,8 +420,8 @@ func TestProbeWithImpossibleResidence(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	p.lb.tamper = func(frame []byte) int {
 		if q, ok := parsed(frame); ok && q.Op == wire.ProbeAck {
-			f := bytes.Clone(q.ProbeEcho().Field())
-			q.ProbeEcho().Set(f, units.Second, 0, 64, 0)
+			f := bytes.Clone(extension.ProbeEcho(q.Body()).Field())
+			extension.ProbeEcho(q.Body()).Set(f, units.Second, 0, 64, 0)
 			q.SetICRC()
 		}
 		return 1
@@ -440,8 +444,8 @@ func TestProbeFlood(t *testing.T) {
 	for range rounds {
 		for seq := range uint8(each) {
 			f.send(wire.Fields{Op: wire.Probe, PSN: 100}, 0, func(ext []byte) {
-				wire.XCH(ext).Set(b.tag(), 0)
-				wire.ProbeField(ext[wire.XCHLen:]).Set(wire.ProbeAlone, seq, p.now)
+				wire.View[wire.XCH](ext).Set(b.tag(), 0)
+				extension.ProbeField(ext[wire.XCHLen:]).Set(extension.ProbeAlone, seq, p.now)
 			}, nil)
 		}
 		p.settle(50 * units.Nanosecond)

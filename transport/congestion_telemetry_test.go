@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -37,8 +38,9 @@ func TestTelemetryComesBack(t *testing.T) {
 			if pkt.Parse(frame) == nil && pkt.Op == wire.XDATA {
 				packets++
 				for port := range uint16(3) { // one more than there is room for
-					wire.StampINT(frame, wire.INTRecord{Port: port, Rate: 100 * units.Gbps,
-						Time: p.now, Sent: units.Bytes(packets), Queue: 42})
+					extension.Stamp(wire.SwitchTLV(frame),
+						extension.INTRecord{Port: port, Rate: 100 * units.Gbps,
+							Time: p.now, Sent: units.Bytes(packets), Queue: 42})
 				}
 			}
 			return 1

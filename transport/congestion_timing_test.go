@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -95,7 +96,8 @@ func TestImpossibleTiming(t *testing.T) {
 	p.lb.tamper = func(frame []byte) int {
 		var pkt wire.Packet
 		if pkt.Parse(frame) == nil && pkt.Op == wire.XACK {
-			pkt.Timing().Set(pkt.Timing().PSN(), 64, units.Second, 0)
+			extension.TLVs(pkt.TLVs()).Timing().Set(
+				uint32(wire.PSN(extension.TLVs(pkt.TLVs()).Timing().PSN())), 64, units.Second, 0)
 			pkt.SetICRC()
 		}
 		return 1

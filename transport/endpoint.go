@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/internal/rdmacm"
@@ -111,7 +112,7 @@ type Endpoint struct {
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
-	ranges    [wire.MaxRanges]wire.Range // of the TOKEN being built
+	ranges    [extension.MaxRanges]extension.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
@@ -192,7 +193,7 @@ func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
 		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
-		SACKBits: wire.MaxSACKBits,
+		SACKBits: extension.MaxSACKBits,
 		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming |
 			wire.FeatureINT | wire.FeatureBolt,
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -242,12 +243,12 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 			switch pkt.Op {
 			case wire.XACK:
 				if c.late == 0 {
-					assert.Nil(t, pkt.Gap(), c.name)
-				} else if g := pkt.Gap(); g != nil {
+					assert.Nil(t, extension.TLVs(pkt.TLVs()).Gap(), c.name)
+				} else if g := extension.TLVs(pkt.TLVs()).Gap(); g != nil {
 					assert.Zero(t, g.Gap(), c.name)
 				}
 			case wire.ProbeAck:
-				assert.Zero(t, pkt.ProbeEcho().Gap(), c.name)
+				assert.Zero(t, extension.ProbeEcho(pkt.Body()).Gap(), c.name)
 			}
 		}
 	}

@@ -1,7 +1,7 @@
 package transport
 
 import (
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -114,7 +114,7 @@ func (e *Endpoint) Ended(now units.Time) {
 	away := r.interrupted(now, &e.stake)
 	if r.leaving {
 		d := &r.left[r.number%roundsKept]
-		d.took, d.away = wire.Nanoseconds(now.Sub(r.began)), wire.Nanoseconds(away)
+		d.took, d.away = extension.Nanoseconds(now.Sub(r.began)), extension.Nanoseconds(away)
 	}
 }
 

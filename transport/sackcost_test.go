@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -32,14 +33,14 @@ func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
 func acknowledging(a, b *side, has []uint32) []byte {
 	frame, op, tlvs := make([]byte, linkBuffer), wire.RCAck, 0
 	if len(has) > 0 {
-		op, tlvs = wire.XACK, wire.SACKLen(32*len(has))
+		op, tlvs = wire.XACK, extension.SACKLen(32*len(has))
 	}
 	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.loss.una.Add(wire.PSNMask)},
 		tlvs)
 	if len(has) > 0 {
-		wire.XCH(frame[ext:]).Set(a.tag(), tlvs)
+		wire.View[wire.XCH](frame[ext:]).Set(a.tag(), tlvs)
 		ext += wire.XCHLen
-		sack := wire.SACK(frame[ext+wire.AETHLen:][:tlvs])
+		sack := extension.SACK(frame[ext+wire.AETHLen:][:tlvs])
 		sack.Init(32 * len(has))
 		for i, bits := range has {
 			sack.SetBits(i, bits)

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -220,11 +221,12 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	require.Equal(t, map[wire.Opcode]int{wire.XACK: 1, wire.RCAck: 1}, p.lb.opcodes())
 	x, _ := parsed(p.lb.sent[0])
 	require.True(t, x.ICRC())
-	require.Equal(t, a.tag(), x.XCH().Tag())
+	require.Equal(t, a.tag(), x.XCH().Tag.Get())
 	require.Equal(t, wire.PSN(101), x.PSN, "as an ACK")
 	require.Equal(t, wire.SyndromeAck, x.AETH().Syndrome)
-	require.Equal(t, 32, x.SACK().Len())
-	require.Equal(t, uint32(0b11101), x.SACK().Bits(0), "103, 105, 106 and 107")
+	require.Equal(t, 32, extension.TLVs(x.TLVs()).SACK().Len())
+	require.Equal(t, uint32(0b11101), extension.TLVs(x.TLVs()).SACK().Bits(0),
+		"103, 105, 106 and 107")
 	require.EqualValues(t, 4, p.b.counters.Held)
 	require.EqualValues(t, 1, p.b.counters.SelectiveAcksSent)
 	require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
@@ -247,7 +249,7 @@ func TestHeldReadRequest(t *testing.T) {
 	p.await(a, 3)
 	x, _ := parsed(p.lb.sent[0])
 	require.Equal(t, wire.XACK, x.Op)
-	require.Equal(t, uint32(0b111111), x.SACK().Bits(0),
+	require.Equal(t, uint32(0b111111), extension.TLVs(x.TLVs()).SACK().Bits(0),
 		"101 to 105 for the READ, 106 for the WRITE")
 	require.EqualValues(t, 1, p.a.counters.Retransmitted)
 	require.True(t, bytes.Equal(b.mem[:5000], a.mem[1<<15:1<<15+5000]))
@@ -568,19 +570,19 @@ func TestForgedExtension(t *testing.T) {
 				RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})
 			p.settle(10 * units.Microsecond)
 			f := newForger(p, b)
-			tlvs := wire.SACKLen(32)
+			tlvs := extension.SACKLen(32)
 			was := p.b.counters
 			f.send(wire.Fields{Op: c.op, PSN: c.psn}, tlvs, func(ext []byte) {
 				n := tlvs
 				if c.op == wire.XDATA {
 					n = 0
 				}
-				wire.XCH(ext).Set(b.tag()+c.tag, n)
+				wire.View[wire.XCH](ext).Set(b.tag()+c.tag, n)
 				wire.View[wire.AETH](ext[4:]).Set(wire.SyndromeAck, 0)
 				if c.op == wire.XDATA {
 					wire.SetInner(ext[4:], wire.RCSendMiddle)
 				}
-				s := wire.SACK(ext[8:])
+				s := extension.SACK(ext[8:])
 				s.Init(32)
 				s.SetBits(0, c.bits)
 			}, nil)

@@ -138,7 +138,7 @@ func sequenced(to, from *side, step []byte) []byte {
 		wire.View[wire.RETH](frame[ext:]).Set(to.mr.Addr, to.mr.RKey, uint32(size))
 	}
 	if op.Info().Kind == wire.Extension {
-		wire.XCH(frame[ext:]).Set(to.tag(), size)
+		wire.View[wire.XCH](frame[ext:]).Set(to.tag(), size)
 	}
 	tmpl.Seal(frame[:total])
 	return frame[:total]

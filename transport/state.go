@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -175,9 +176,10 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 			MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
-	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
+	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > extension.MaxSACKBits:
 		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
-			a.Extension.SACKBits, wire.MaxSACKBits)
+			a.Extension.SACKBits,
+			extension.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
@@ -203,15 +205,17 @@ func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR", "packets that carry their grant have no room "+
-					"for what switches write (%s)", "INT or Bolt")
+				return false, qp.bad("RTR",
+					"packets that carry their grant have no room "+
+						"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
 	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d "+
-			"bytes for switches", int64(a.PathMTU), e.info.Name,
+		return false, qp.bad("RTR",
+			"path MTU %d does not fit port %s, whose MTU is %d, with %d "+
+				"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil

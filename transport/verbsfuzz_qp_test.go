@@ -3,6 +3,7 @@ package transport
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -245,7 +246,7 @@ func (h *verbsHost) toRTR() {
 	}
 	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
 		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
-		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits &&
+		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= extension.MaxSACKBits &&
 		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
 	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
