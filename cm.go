@@ -67,7 +67,9 @@ func (h *Host) manager() (*cm, error) {
 	if m.machine, err = rdmacm.New(config); err != nil {
 		return nil, err
 	}
-	if err := m.do(func(ep *transport.Endpoint) error { return ep.Manage(m.machine) }); err != nil {
+	if err := m.do(func(ep *transport.Endpoint) error {
+		return ep.Setup().Manage(m.machine)
+	}); err != nil {
 		return nil, err
 	}
 	if _, err := m.worker.run(m); err != nil {
@@ -175,7 +177,7 @@ func (m *cm) close() {
 		}
 		for _, c := range m.conns {
 			c.closing = true
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 			leaving = append(leaving, c)
 		}
 		return nil

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -47,10 +48,10 @@ func (p *CMParams) check(h *Host) (*worker, error) {
 	case p.QP.Type == transport.UD:
 		return nil, fmt.Errorf("queue pair of type %v, want RC or UC: %w", p.QP.Type,
 			transport.ErrInvalid)
-	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > transport.MaxRdAtomic ||
-		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > transport.MaxRdAtomic:
+	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > endpoint.MaxRdAtomic ||
+		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > endpoint.MaxRdAtomic:
 		return nil, fmt.Errorf("MaxRdAtomic %d or MaxDestRdAtomic %d out of range [0, %d]: %w",
-			p.MaxRdAtomic, p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
+			p.MaxRdAtomic, p.MaxDestRdAtomic, endpoint.MaxRdAtomic, transport.ErrInvalid)
 	}
 	var state transport.State
 	if err := w.do(func(*transport.Endpoint) { state = p.QP.State() }); err != nil {
@@ -118,21 +119,21 @@ func (h *Host) dialCM(ctx context.Context, peer netip.AddrPort, p CMParams) (*CM
 		return nil, err
 	}
 	if p.PathMTU == 0 {
-		p.PathMTU = transport.PathMTUFor(h.Info(0).MTU)
+		p.PathMTU = endpoint.PathMTUFor(h.Info(0).MTU)
 	}
 	c := newCMConn(m, nil)
 	c.peer, c.qp, c.worker = peer, p.QP, w
 	var ours rdmacm.Offer
 	if err := m.do(func(ep *transport.Endpoint) error {
-		local, err := ep.Source(peer.Addr())
+		local, err := ep.Setup().Source(peer.Addr())
 		if err != nil {
 			return err
 		}
-		ours = p.offer(ep.RandomPSN())
+		ours = p.offer(ep.Setup().RandomPSN())
 		c.conn, err = m.machine.Connect(rdmacm.Dial{Offer: ours, Local: local, Peer: peer.Addr(),
 			Service: rdmacm.TCPService(peer.Port()),
 			Type:    serviceType(p.QP.Type), MTU: p.PathMTU, TrafficClass: p.TrafficClass},
-			ep.Now())
+			ep.Loop().Now())
 		if err == nil {
 			m.conns[c.conn] = c
 		}
@@ -183,13 +184,14 @@ func (c *CMConn) abandon(err error) error {
 		return ended // err is a consequence of it
 	}
 	_ = c.m.do(func(ep *transport.Endpoint) error {
-		if hop, failure := ep.Neighbors().Resolve(c.peer.Addr(), ep.Now()); failure == nil &&
+		if hop, failure := ep.Setup().Neighbors().Resolve(c.peer.Addr(),
+			ep.Loop().Now()); failure == nil &&
 			hop.Generation() == 0 {
 			err = fmt.Errorf("%w; no ARP or neighbour discovery reply for %v", err,
 				hop.IP())
 		}
 		if c.m.conns[c.conn] == c {
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 			c.m.end(c, ErrClosed)
 		}
 		return nil
@@ -264,7 +266,7 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 	if err := c.m.do(func(ep *transport.Endpoint) error {
 		if c.m.conns[c.conn] == c && !c.closing {
 			c.closing = true
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 		}
 		return nil
 	}); err != nil && !errors.Is(err, ErrClosed) {

@@ -64,7 +64,7 @@ func newControlled(tb testing.TB, control string, priority int, tokens string) *
 			RecvCQ: c.cqs[i], MaxSendWR: benchDepth, MaxRecvWR: 2 * benchDepth, SignalAll: true})
 		require.NoError(tb, err)
 		c.ends[i] = ep
-		offers[i] = ep.Offer()
+		offers[i] = ep.Setup().Offer()
 		if tokens != "" {
 			offers[i].Features |= wire.FeatureToken
 		}
@@ -72,7 +72,7 @@ func newControlled(tb testing.TB, control string, priority int, tokens string) *
 	for i, qp := range c.qps {
 		c.control(qp, control, priority, tokens)
 		require.NoError(tb, qp.Connect(transport.InitAttr{}, transport.RTRAttr{
-			Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: transport.MTU4096,
+			Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: 4 * units.KiB,
 			DestQPN:   c.qps[1-i].Num,
 			Extension: wire.Agree(offers[i], offers[1-i]),
 		}, transport.RTSAttr{}))
@@ -115,9 +115,10 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 func (c *controlled) run(n int) {
 	for until := c.done + n; c.done < until; {
 		for i, ep := range c.ends {
-			before := ep.Activity()
+			before := ep.Loop().Activity()
 			ep.Poll(c.now)
-			c.now = c.now.Add(units.Duration(1+ep.Activity()-before) * 300 * units.Nanosecond)
+			c.now = c.now.Add(units.Duration(1+ep.Loop().Activity()-before) * 300 *
+				units.Nanosecond)
 			ep.Ended(c.now)
 			for range c.cqs[i].Poll(c.wcs[:]) {
 				if i == 0 {

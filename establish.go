@@ -168,9 +168,9 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 			return err
 		}
 	}
-	mine.PathMTU = int64(transport.PathMTUFor(ep.Port().Info().MTU))
-	mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.RandomPSN()}}
-	mine.Extension = ep.Offer()
+	mine.PathMTU = int64(ep.Query().PathMTU)
+	mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.Setup().RandomPSN()}}
+	mine.Extension = ep.Setup().Offer()
 	return nil
 }
 

@@ -281,7 +281,7 @@ func (h *Host) close() error {
 func (h *Host) Endpoints() int { return len(h.workers) }
 
 // Info returns the properties of the port of endpoint i.
-func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Port().Info() }
+func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Query().Port }
 
 // Addrs returns the host's addresses.
 func (h *Host) Addrs() []netip.Prefix { return h.addrs }

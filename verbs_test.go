@@ -96,7 +96,7 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 					ends[i].qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
 						transport.RTRAttr{
 							Path:    transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()},
-							PathMTU: transport.MTU4096, DestQPN: ends[1-i].qp.Num},
+							PathMTU: 4 * units.KiB, DestQPN: ends[1-i].qp.Num},
 						transport.RTSAttr{Timeout: 14, RetryCount: 7}))
 			}))
 		}

@@ -71,7 +71,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 		return nil, err
 	}
 	ab, ba := s.agree(&service, qa, qb)
-	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
+	psnA, psnB := wire.PSN(a.Endpoint.Setup().RandomPSN()), wire.PSN(b.Endpoint.Setup().RandomPSN())
 	if err := s.bringUp(qa, b, qb, psnA, psnB, ab, &service); err != nil {
 		return nil, err
 	}
@@ -251,7 +251,7 @@ func (s *Simulation) Introduce() error {
 	for i := 1; i < len(s.Nodes); i++ {
 		for at, n := range s.Nodes {
 			ip := s.Nodes[(at+i)%len(s.Nodes)].Host.Addrs()[0].Addr()
-			if _, err := n.Endpoint.Neighbors().Resolve(ip, s.Net.Now()); err != nil {
+			if _, err := n.Endpoint.Setup().Neighbors().Resolve(ip, s.Net.Now()); err != nil {
 				return err
 			}
 		}

@@ -35,7 +35,7 @@ func TestTokensAndCredits(t *testing.T) {
 			}
 			cl, err := sim.New(sim.Scenario{
 				Topology: sim.On(net),
-				Hosts: sim.Hosts{PathMTU: transport.MTU4096, Timeout: 8, Receives: messages,
+				Hosts: sim.Hosts{PathMTU: 4 * units.KiB, Timeout: 8, Receives: messages,
 					SendDepth: messages},
 				Scheme: sim.Scheme{Selective: true,
 					AnswerClass: 56 << 2,

@@ -78,7 +78,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	c.Drive(source, func(*sim.Transfer) { count++ })
 	require.NoError(t, net.Run(units.Time(2*units.Millisecond)))
 	assert.Equal(t, 4, count)
-	assert.Equal(t, 3, c.Nodes[0].Endpoint.QueuePairs())
+	assert.Equal(t, 3, c.Nodes[0].Endpoint.Holdings().QueuePairs)
 }
 
 // With loss selective repeat ends sooner than go-back-N, and sends less twice.

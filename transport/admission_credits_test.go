@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -226,7 +227,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 func TestCreditsRideOnAcks(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	r.served = 700 * units.Nanosecond
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		for consumeOne(t, b) {
 		}
 	})
@@ -249,7 +250,7 @@ func TestCreditsRideOnAcks(t *testing.T) {
 func TestCreditsOfOneInstant(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	rode := false
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		if !rode {
 			rode = consumeOne(t, b)
 		}
@@ -277,7 +278,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 			return units.Duration(rng.IntN(20)) * units.Microsecond
 		}
 		done := 0
-		p.b.OnRound(func(units.Time) {
+		p.b.Loop().OnRound(func(units.Time) {
 			if rng.IntN(3) == 0 && consumeOne(t, b) {
 				done++
 			}
@@ -586,7 +587,7 @@ func TestTokensAndCredits(t *testing.T) {
 	assert.EqualValues(t, 2048, returner.delivered)
 	assert.EqualValues(t, 2048, tokens.spent)
 	assert.Greater(t, granter.limit, tokens.spent, "tokens are there")
-	p.b.OnRound(func(units.Time) { consumeOne(t, b) })
+	p.b.Loop().OnRound(func(units.Time) { consumeOne(t, b) })
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
 	assert.EqualValues(t, 320, credits.taken)
@@ -604,7 +605,8 @@ func TestCreditsAreTakenOnce(t *testing.T) {
 		o := defaults()
 		o.without = wire.FeatureSACK
 		if rate > 0 {
-			o.algorithm = &steered{decision: cc.Decision{Rate: rate, Window: DefaultWindow}}
+			o.algorithm = &steered{decision: cc.Decision{Rate: rate,
+				Window: endpoint.DefaultWindow}}
 		}
 		p, a, b, g, _ := creditPair(t, 16, o)
 		n := 0

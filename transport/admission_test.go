@@ -564,7 +564,7 @@ func BenchmarkAdmission(b *testing.B) {
 		{"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
-			o.mtu, o.sges = MTU4096, 1
+			o.mtu, o.sges = 4*units.KiB, 1
 			p, as, bs := crossedPair(b, o, 1)
 			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
 			s := newStream(p, as[0], bs[0], c.op, grantAtATime)

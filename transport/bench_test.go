@@ -140,7 +140,7 @@ func BenchmarkMessage(b *testing.B) {
 		{OpFetchAdd, 8}} {
 		b.Run(fmt.Sprintf("%v/%d", c.op, c.size), func(b *testing.B) {
 			o := defaults()
-			o.mtu, o.sges, o.reads = MTU4096, 1, 64
+			o.mtu, o.sges, o.reads = 4*units.KiB, 1, 64
 			p, as, bs := crossedPair(b, o, 1)
 			s := newStream(p, as[0], bs[0], c.op, c.size)
 			b.SetBytes(int64(c.size))
@@ -182,7 +182,8 @@ func BenchmarkQueuePairs(b *testing.B) {
 			for i, ip := range []string{"10.0.0.2", "10.0.0.1"} {
 				for k, qp := range ends[i] {
 					require.NoError(b, qp.Connect(InitAttr{Access: RemoteWrite},
-						RTRAttr{Path: AddressVector{IP: netip.MustParseAddr(ip)}, PathMTU: MTU1024,
+						RTRAttr{Path: AddressVector{IP: netip.MustParseAddr(ip)},
+							PathMTU: units.KiB,
 							DestQPN: ends[1-i][k].Num}, RTSAttr{}))
 				}
 			}

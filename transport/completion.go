@@ -3,6 +3,7 @@ package transport
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -126,9 +127,9 @@ const (
 
 // CreateCQ makes a queue for at least depth completions.
 func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
-	if depth < 1 || depth > MaxCQDepth {
+	if depth < 1 || depth > endpoint.MaxCQDepth {
 		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth,
-			MaxCQDepth, ErrInvalid)
+			endpoint.MaxCQDepth, ErrInvalid)
 	}
 	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)),
 		limit: uint32(depth)}, nil

@@ -300,7 +300,7 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 	mr, err := e.RegisterMemory(pd, make([]byte, 1<<20), LocalWrite)
 	require.NoError(t, err)
 	wr := WorkRequest{Op: OpWrite, SGList: []SGE{mr.SGE(0, 1<<20)}}
-	e.OnRound(func(units.Time) {
+	e.Loop().OnRound(func(units.Time) {
 		for _, i := range l.busy {
 			for qp := qps[i]; qp.SendRoom() > 0; {
 				require.NoError(t, qp.PostSend(&wr))
@@ -314,7 +314,7 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 		require.NoError(t, err)
 		require.NoError(t,
 			qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
-				PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
+				PathMTU: units.KiB, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
 		qps = append(qps, qp)
 	}
 	return e, qps

@@ -250,7 +250,7 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	mine.algorithm = &ranked{steered: steered{decision: cc.Decision{Window: 4 * units.KiB}}}
 	elsewhere, other := mine.make(t, p.a), o.make(t, p.b)
 	plain, plainly := p.connected(o)
-	rtr := RTRAttr{PathMTU: MTU1024, RecvPSN: 100, MaxDestRdAtomic: 1}
+	rtr := RTRAttr{PathMTU: units.KiB, RecvPSN: 100, MaxDestRdAtomic: 1}
 	rts := RTSAttr{SendPSN: 100, Timeout: 20, RetryCount: 7}
 	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
 	require.NoError(t, elsewhere.qp.Connect(InitAttr{}, rtr, rts))

@@ -92,7 +92,7 @@ func TestSamplesOfManyInFlight(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
-	o.algorithm, o.mtu, o.memory, o.timeout = h, MTU256, 1<<20, 14
+	o.algorithm, o.mtu, o.memory, o.timeout = h, 256, 1<<20, 14
 	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
 	a, b := p.connected(o)
 	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,

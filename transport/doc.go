@@ -43,8 +43,8 @@
 // consumed ([QueuePair.Consumed]). What waits for a gate is counted, and can be taken back
 // (admission_wait.go).
 //
-// Queue pair 1, the GSI, belongs to a communication manager, if the program gives one to
-// [Endpoint.Manage]: its datagrams go to and come from an rdmacm.Machine (gsi.go), by which
+// Queue pair 1, the GSI, belongs to a communication manager, if the program gives one to its setup
+// ([Endpoint.Setup]): its datagrams go to and come from an rdmacm.Machine (gsi.go), by which
 // programs of librdmacm and ours connect their queue pairs.
 //
 // Everything belongs to the core that polls: no method may be called from another goroutine. The

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/internal/rdmacm"
@@ -40,11 +41,11 @@ type Config struct {
 	// Controller runs congestion control; nil is a cc.Inline.
 	Controller cc.Controller
 	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost
-	// before theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss
+	// before theirs; 0 means 512. At most half of what the port can spare, so that a loss
 	// does not leave it without buffers.
 	MaxHeld int
 	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
-	// with DefaultWindow.
+	// with a window of 1 MiB.
 	NewAlgorithm func() cc.Algorithm
 	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them,
 	// see docs/wire.md; 0: none does.
@@ -54,13 +55,6 @@ type Config struct {
 	// senders count on (cc.DCQCNNIC).
 	CNPInterval units.Duration
 }
-
-// DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
-// packet.Pipe has.
-const DefaultHeld = 512
-
-// DefaultWindow is how much a queue pair may have in flight when nobody says.
-const DefaultWindow = units.MiB
 
 // Endpoint is the transport of one polling core. All its methods, and those of what it creates,
 // must be called by the core that polls it.
@@ -149,9 +143,10 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		}
 		mac = info.MAC
 	}
-	if PathMTUFor(info.MTU) == 0 {
+	if endpoint.PathMTUFor(info.MTU) == 0 {
 		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs "+
-			"%d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
+			"%d: %w", info.Name, int64(info.MTU), int64(endpoint.MinPathMTU+endpoint.Overhead),
+			ErrInvalid)
 	}
 	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways,
 		VLAN: c.VLAN})
@@ -166,7 +161,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		secrets:     newSecrets(&c),
 	}
 	if e.maxHeld <= 0 {
-		e.maxHeld = DefaultHeld
+		e.maxHeld = endpoint.DefaultHeld
 	}
 	if e.cnpInterval <= 0 {
 		e.cnpInterval = cc.CNPInterval
@@ -175,7 +170,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		e.cc = &cc.Inline{}
 	}
 	if e.newAlgorithm == nil {
-		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
+		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: endpoint.DefaultWindow} }
 	}
 	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
@@ -187,9 +182,8 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	return e, nil
 }
 
-// Offer returns what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
-// connection wants a new one.
-func (e *Endpoint) Offer() wire.Offer {
+// offer returns the extensions of RoCEv2 that the endpoint supports, with a new tag.
+func (e *Endpoint) offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
 		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
@@ -199,21 +193,17 @@ func (e *Endpoint) Offer() wire.Offer {
 	}
 }
 
-// RandomPSN returns a PSN to begin a connection with.
-func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
-
 // Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
 // pairs send. It returns when it next has something to do; now means at once. A frame that
 // arrives, and room in a port that was full, come earlier than any answer.
 func (e *Endpoint) Poll(now units.Time) units.Time {
-	e.Receive(now)
-	return e.Transmit(now)
+	e.receiveRound(now)
+	return e.transmitRound(now)
 }
 
-// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart
-// from the other half, Transmit, which must follow: what leaves has a time stamp of its own, later
-// than what arrived by what that took to handle. It returns how many frames came.
-func (e *Endpoint) Receive(now units.Time) int {
+// receiveRound is the first half of Poll: it handles the frames that arrived and the timers that
+// expired, and returns the number of frames.
+func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.begin(now, &e.stake)
 	if e.rounds.stall > longestPhase && e.limiter != nil {
@@ -253,8 +243,8 @@ func (e *Endpoint) Receive(now units.Time) int {
 	return n
 }
 
-// Transmit is the second half of Poll: what leaves. It returns as Poll does.
-func (e *Endpoint) Transmit(now units.Time) units.Time {
+// transmitRound is the second half of Poll: it sends. It returns as Poll does.
+func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
@@ -291,38 +281,8 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	return next, changed
 }
 
-// OnRound names a function that every Poll calls between what arrived and what leaves: a program
-// that lives on the polling core sees a completion, and its answer leaves, in one round.
-func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
-
-// Now is the time of the last Poll.
-func (e *Endpoint) Now() units.Time { return e.now }
-
-// Port returns the endpoint's port.
-func (e *Endpoint) Port() packet.Port { return e.port }
-
-// MAC is the endpoint's Ethernet address.
-func (e *Endpoint) MAC() [6]byte { return e.mac }
-
-// Neighbors is the table that resolves addresses, answers ARP, neighbour discovery and ping.
-func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
-
-// Source returns the endpoint's own address toward dst.
-func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
-
-// QueuePair finds a queue pair by its number, nil when there is none.
-func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
-
-// QueuePairs returns how many there are.
-func (e *Endpoint) QueuePairs() int { return e.qps.count }
-
-// Activity counts frames in and out: a round that did not change it found no work on the wire.
-func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
-
-// Busy reports whether anything is posted, owed or in flight on any queue pair: what a program
-// waits
-// for before it stops polling.
-func (e *Endpoint) Busy() bool {
+// isBusy reports whether any queue pair has requests, responses or unacknowledged packets.
+func (e *Endpoint) isBusy() bool {
 	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
 		return true

@@ -158,11 +158,11 @@ func TestForgedPackets(t *testing.T) {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "READ of half of all PSNs", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100},
-			reth: &[3]uint32{1 << 31}, mtu: MTU256, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{1 << 31}, mtu: 256, count: func(c *Counters) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "READ of one PSN less, past the end", fields: wire.Fields{Op: wire.RCReadRequest,
-			PSN: 100}, reth: &[3]uint32{1<<31 - 256}, mtu: MTU256, count: func(c *Counters) uint64 {
+			PSN: 100}, reth: &[3]uint32{1<<31 - 256}, mtu: 256, count: func(c *Counters) uint64 {
 			return c.NakAccess
 		}, state: Errored},
 		{name: "key nobody has", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64,

@@ -26,11 +26,8 @@ type pendingMAD struct {
 	until units.Time // when it counts as one that cannot leave
 }
 
-// Manage makes the endpoint the owner of queue pair 1: from now on Poll hands m what peers'
-// communication managers say, wakes it and sends what it says. Events are the program's to take,
-// as in OnRound, with Machine.Event. Of endpoints that share an address only one can be found by a
-// peer, but the connections that m makes may be those of queue pairs of the others, too.
-func (e *Endpoint) Manage(m *rdmacm.Machine) error {
+// manage makes the endpoint the owner of queue pair 1.
+func (e *Endpoint) manage(m *rdmacm.Machine) error {
 	if m == nil || e.gsi != nil {
 		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w",
 			ErrInvalid)

@@ -31,26 +31,27 @@ type managed struct {
 func manage(t testing.TB, e *Endpoint, seed uint64) *managed {
 	cm, err := rdmacm.New(rdmacm.Config{GUID: seed, Seed: seed})
 	require.NoError(t, err)
-	require.NoError(t, e.Manage(cm))
+	require.NoError(t, e.Setup().Manage(cm))
 	m := &managed{t: t, ep: e, cm: cm, sides: map[*rdmacm.Conn]*side{},
 		offers: map[*rdmacm.Conn]rdmacm.Offer{}}
-	e.OnRound(m.round)
+	e.Loop().OnRound(m.round)
 	return m
 }
 
 func (m *managed) make() (*side, rdmacm.Offer) {
 	s := defaults().make(m.t, m.ep)
-	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.RandomPSN()), ResponderResources: 4,
-		InitiatorDepth: 4, RetryCount: 7, RNRRetry: 7}
+	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.Setup().RandomPSN()),
+		ResponderResources: 4,
+		InitiatorDepth:     4, RetryCount: 7, RNRRetry: 7}
 }
 
 func (m *managed) dial(peer string) *rdmacm.Conn {
 	s, offer := m.make()
 	ip := netip.MustParseAddr(peer)
-	source, err := m.ep.Source(ip)
+	source, err := m.ep.Setup().Source(ip)
 	require.NoError(m.t, err)
 	c, err := m.cm.Connect(rdmacm.Dial{Offer: offer, Local: source, Peer: ip,
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, m.ep.Now())
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, m.ep.Loop().Now())
 	require.NoError(m.t, err)
 	m.sides[c], m.offers[c] = s, offer
 	return c
@@ -139,7 +140,7 @@ func (p *managedPair) run(d units.Duration, done func() bool) bool {
 		if done() {
 			return true
 		}
-		if is := p.a.ep.Activity() + p.b.ep.Activity(); is != p.activity {
+		if is := p.a.ep.Loop().Activity() + p.b.ep.Loop().Activity(); is != p.activity {
 			p.activity = is // a frame takes no time
 			continue
 		}
@@ -239,7 +240,7 @@ func TestManagementConnects(t *testing.T) {
 					p.a.cm.Counters().Retransmitted+p.b.cm.Counters().Retransmitted)
 				require.Zero(t,
 					p.a.ep.Counters().ManagementUnsent+p.b.ep.Counters().ManagementUnsent)
-				require.False(t, p.a.ep.Busy() || p.b.ep.Busy())
+				require.False(t, p.a.ep.Loop().IsBusy() || p.b.ep.Loop().IsBusy())
 			})
 		}
 	}
@@ -293,15 +294,15 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	}
 	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.1"),
-		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // nowhere
+		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: units.KiB}, p.now) // nowhere
 	require.NoError(t, err)
 	_, err = p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.7"),
-		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: MTU1024},
+		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: units.KiB},
 		p.now) // of somebody else
 	require.NoError(t, err)
 	p.a.dial("10.0.0.2")
-	require.True(t, p.a.ep.Busy())
+	require.True(t, p.a.ep.Loop().IsBusy())
 	p.settle(0)
 	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent,
 		"the queue was full three times; no route; not ours")
@@ -309,7 +310,7 @@ func TestManagementThatCannotLeave(t *testing.T) {
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(unresolvedPatience)
 	require.EqualValues(t, maxParcels+5, p.a.ep.Counters().ManagementUnsent)
-	require.False(t, p.a.ep.Busy())
+	require.False(t, p.a.ep.Loop().IsBusy())
 }
 
 // TestForgedManagement sends queue pair 1 what a peer's must not: each is counted under its own
@@ -319,7 +320,7 @@ func TestForgedManagement(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
 		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, 0)
 	require.NoError(t, err)
 	request, _ := client.Emit()
 	type forged struct {
@@ -421,7 +422,7 @@ func FuzzManagement(f *testing.F) {
 	require.NoError(f, err)
 	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
 		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, 0)
 	require.NoError(f, err)
 	request, _ := client.Emit()
 	for _, op := range []wire.Opcode{wire.UDSendOnly, wire.UDSendOnlyImm, wire.RCSendOnly,
@@ -458,9 +459,9 @@ func TestManageOnce(t *testing.T) {
 	p := newPair(t)
 	cm, err := rdmacm.New(rdmacm.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, p.a.Manage(nil), ErrInvalid)
-	require.NoError(t, p.a.Manage(cm))
-	require.ErrorIs(t, p.a.Manage(cm), ErrInvalid)
+	require.ErrorIs(t, p.a.Setup().Manage(nil), ErrInvalid)
+	require.NoError(t, p.a.Setup().Manage(cm))
+	require.ErrorIs(t, p.a.Setup().Manage(cm), ErrInvalid)
 }
 
 func TestManagementAllocatesNothingPerPacket(t *testing.T) {

@@ -15,17 +15,17 @@ func TestHoldings(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(10 * units.Microsecond)
-	idle := Holdings{Neighbors: 2}
+	idle := Holdings{QueuePairs: 1, Neighbors: 2}
 	require.Equal(t, idle, p.a.Holdings())
 	require.Equal(t, PSNs{100, 100, 100}, a.qp.PSNs())
 	p.la.tamper = losing(100)
 	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5*1024)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.True(t, p.run(units.Second, func() bool { return p.b.Holdings().Buffers == 4 }))
-	assert.Equal(t, Holdings{Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
+	assert.Equal(t, Holdings{QueuePairs: 1, Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
 	assert.Equal(t, PSNs{105, 100, 100}, a.qp.PSNs())
 	require.True(t, p.run(units.Second, func() bool { return a.qp.loss.recovery != nil }))
-	assert.Equal(t, Holdings{Recoveries: 1, Neighbors: 2}, p.a.Holdings())
+	assert.Equal(t, Holdings{QueuePairs: 1, Recoveries: 1, Neighbors: 2}, p.a.Holdings())
 	p.await(a, 1)
 	assert.Equal(t, idle, p.a.Holdings())
 	assert.Equal(t, idle, p.b.Holdings())

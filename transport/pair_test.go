@@ -230,7 +230,7 @@ type sideOptions struct {
 }
 
 func defaults() sideOptions {
-	return sideOptions{mtu: MTU1024, depth: 128, memory: 1 << 16, psn: 100,
+	return sideOptions{mtu: units.KiB, depth: 128, memory: 1 << 16, psn: 100,
 		access:  LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic,
 		timeout: 4, retries: 7, rnr: 7, reads: 16, sges: 4, inline: 64}
 }

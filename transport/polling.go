@@ -35,9 +35,6 @@ func (p *Polling) missed(d units.Duration, atStake bool) {
 // simulation skips (Idle) are no gaps.
 func (e *Endpoint) Polling() Polling { return e.rounds.polling }
 
-// ResetLongestGap begins a new maximum.
-func (e *Endpoint) ResetLongestGap() { e.rounds.polling.LongestGap = 0 }
-
 // absence is what the newest delay sample of an endpoint reported of its peer.
 type absence struct {
 	sampled units.Time

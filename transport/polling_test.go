@@ -12,9 +12,9 @@ import (
 
 // round polls an endpoint in a round that takes so long in each of its two phases.
 func (p *pair) round(e *Endpoint, receives, transmits units.Duration) {
-	e.Receive(p.now)
+	e.Loop().Receive(p.now)
 	p.now = p.now.Add(receives)
-	e.Transmit(p.now)
+	e.Loop().Transmit(p.now)
 	p.now = p.now.Add(transmits)
 	e.Ended(p.now)
 }
@@ -39,7 +39,7 @@ func TestPolling(t *testing.T) {
 	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
 		p.a.Polling(), "it began at stake, and counts whole")
 
-	p.a.ResetLongestGap()
+	p.a.Loop().ResetLongestGap()
 	p.now = p.now.Add(10 * us)
 	p.round(p.a, us, 300*us)
 	assert.Equal(t, Polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -221,11 +222,11 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	return f
 }
 
-// Offer returns what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what
+// Offer returns what the queue pair's endpoint can do beyond RoCEv2, less what
 // its congestion control has no use for: one that waits for CNPs hears none from a peer that echoes
 // marks. With a gate or a granter it can speak of tokens, or of credits.
 func (qp *QueuePair) Offer() wire.Offer {
-	o := qp.ep.Offer()
+	o := qp.ep.offer()
 	if qp.cong.expects(cc.CNP) && !qp.cong.expects(cc.ECN) {
 		o.Features &^= wire.FeatureECNEcho
 	}
@@ -256,15 +257,15 @@ func (init *QPInit) validate(e *Endpoint) error {
 			"one twice")
 	case init.SRQ != nil && !init.SRQ.serves(init.PD):
 		return bad("its shared receive queue is destroyed, or not of its protection domain")
-	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 ||
-		init.MaxRecvWR > MaxQueueDepth:
+	case init.MaxSendWR < 0 || init.MaxSendWR > endpoint.MaxQueueDepth || init.MaxRecvWR < 0 ||
+		init.MaxRecvWR > endpoint.MaxQueueDepth:
 		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,
-			MaxQueueDepth)
-	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
+			endpoint.MaxQueueDepth)
+	case init.MaxSendSGE > endpoint.MaxSGE || init.MaxRecvSGE > endpoint.MaxSGE:
 		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE,
-			init.MaxRecvSGE, MaxSGE)
-	case init.MaxInline < 0 || init.MaxInline > MaxInline:
-		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
+			init.MaxRecvSGE, endpoint.MaxSGE)
+	case init.MaxInline < 0 || init.MaxInline > endpoint.MaxInline:
+		return bad("%d bytes inline are not in 0..%d", init.MaxInline, endpoint.MaxInline)
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ func TestSendDeliversEverySize(t *testing.T) {
 }
 
 func TestWriteReadEverySizeAndMTU(t *testing.T) {
-	for _, mtu := range []units.Bytes{MTU256, MTU512, MTU1024, MTU2048, MTU4096} {
+	for _, mtu := range []units.Bytes{256, 512, units.KiB, 2 * units.KiB, 4 * units.KiB} {
 		for _, n := range sizes {
 			p := newPair(t)
 			o := defaults()
@@ -290,7 +290,7 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 		p.now = p.now.Add(100 * units.Nanosecond)
 		p.b.Poll(p.now)
 	}
-	require.False(t, p.b.Busy(),
+	require.False(t, p.b.Loop().IsBusy(),
 		"it left with the poll that found the region gone: nothing would wake the endpoint again")
 	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
 	naks := 0
@@ -644,7 +644,7 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newPair(t)
 	o := defaults()
-	o.mtu = []units.Bytes{MTU256, MTU1024, MTU4096}[rng.IntN(3)]
+	o.mtu = []units.Bytes{256, units.KiB, 4 * units.KiB}[rng.IntN(3)]
 	o.psn = wire.PSN(rng.Uint32() & wire.PSNMask)
 	o.reads = 1 + rng.IntN(8)
 	o.memory = 1 << 20

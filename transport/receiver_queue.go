@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/internal/endpoint"
+)
 
 // receiveQueue is a ring of posted receives, of one queue pair or shared by many.
 type receiveQueue struct {
@@ -82,9 +86,10 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
-	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
+	if depth < 1 || depth > endpoint.MaxQueueDepth || maxSGE > endpoint.MaxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
-			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+			"are more than %d: %w", depth, endpoint.MaxQueueDepth, maxSGE, endpoint.MaxSGE,
+			ErrInvalid)
 	}
 	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -155,9 +156,9 @@ func TestDroppedBehindAGap(t *testing.T) {
 		drops   int
 		retries uint8
 	}{
-		{"READs that were held", OpRead, DefaultHeld, 3, 7},
-		{"a READ of three that were held", OpRead, DefaultHeld, 1, 7},
-		{"a READ of three that were held, with no retries", OpRead, DefaultHeld, 1, 0},
+		{"READs that were held", OpRead, endpoint.DefaultHeld, 3, 7},
+		{"a READ of three that were held", OpRead, endpoint.DefaultHeld, 1, 7},
+		{"a READ of three that were held, with no retries", OpRead, endpoint.DefaultHeld, 1, 0},
 		{"WRITEs for which there was no buffer", OpWrite, 1, 0, 7},
 		{"READs for which there was no buffer", OpRead, 1, 0, 7},
 		{"READs for which there was no buffer, with no retries", OpRead, 1, 0, 0},

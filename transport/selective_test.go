@@ -682,7 +682,7 @@ func (l *lossyPort) Send(class packet.Class, bufs []packet.Buf) int {
 func TestNothingIsAllocatedInRecovery(t *testing.T) {
 	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
 		o := selective()
-		o.mtu, o.timeout = MTU256, 1
+		o.mtu, o.timeout = 256, 1
 		la, lb := newCrossing(4096)
 		p := &pair{t: t}
 		var err error
@@ -706,11 +706,11 @@ func TestNothingIsAllocatedInRecovery(t *testing.T) {
 // An offer is good for one connection, and what two of them agree to is accepted.
 func TestOffer(t *testing.T) {
 	p := newPair(t)
-	x, y := p.a.Offer(), p.b.Offer()
-	require.NotEqual(t, x.Tag, p.a.Offer().Tag)
+	x, y := p.a.Setup().Offer(), p.b.Setup().Offer()
+	require.NotEqual(t, x.Tag, p.a.Setup().Offer().Tag)
 	a := defaults().make(t, p.a)
 	require.NoError(t, a.qp.ToInit(InitAttr{}))
-	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024,
+	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: units.KiB,
 		Extension: wire.Agree(x, y)}
 	bad := rtr
 	bad.Extension.SACKBits = 33

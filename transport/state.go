@@ -5,6 +5,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -39,8 +40,8 @@ type RTRAttr struct {
 	// behind data; 0 means the path's. They are never ECN capable.
 	AnswerClass uint8
 
-	// Extension is what came of Endpoint.Offer and the peer's offer (wire.Agree). The zero value is
-	// plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
+	// Extension is what came of QueuePair.Offer and the peer's offer (wire.Agree). The zero value
+	// is plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
 	Extension wire.Agreement
 }
 
@@ -114,7 +115,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	}
 	e := qp.ep
 	if qp.Type == UD {
-		qp.setMTU(PathMTUFor(e.info.MTU))
+		qp.setMTU(endpoint.PathMTUFor(e.info.MTU))
 		qp.state = ReadyToReceive
 		return nil
 	}
@@ -164,15 +165,16 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 	e := qp.ep
 	switch {
-	case !validMTU(a.PathMTU):
+	case !endpoint.IsPathMTU(a.PathMTU):
 		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
-	case a.PathMTU > PathMTUFor(e.info.MTU):
+	case a.PathMTU > endpoint.PathMTUFor(e.info.MTU):
 		return qp.bad("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
-			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
-	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
+			int64(a.PathMTU), e.info.Name, int64(e.info.MTU),
+			int64(endpoint.PathMTUFor(e.info.MTU)))
+	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > endpoint.MaxRdAtomic:
 		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
-			MaxRdAtomic)
+			endpoint.MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
@@ -203,15 +205,17 @@ func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR", "packets say by which token they left, and have no place "+
-					"for what switches write (%s)", "INT or Bolt")
+				return false, qp.bad("RTR",
+					"packets say by which token they left, and have no place "+
+						"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
-	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
-			"for switches", int64(a.PathMTU), e.info.Name,
+	if a.PathMTU > endpoint.PathMTUFor(e.info.MTU-extra) {
+		return false, qp.bad("RTR",
+			"path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
+				"for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil
@@ -234,8 +238,9 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "timeout %d is not in 0..31", a.Timeout)
 	case a.RetryCount > 7 || a.RNRRetry > 7:
 		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
-	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
-		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
+	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > endpoint.MaxRdAtomic:
+		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic,
+			endpoint.MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
 		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
 			a.RTOHigh, int64(a.MaxInFlight))
@@ -324,10 +329,6 @@ func (qp *QueuePair) setMTU(mtu units.Bytes) {
 	for 1<<qp.mtuShift < qp.mtu {
 		qp.mtuShift++
 	}
-}
-
-func validMTU(m units.Bytes) bool {
-	return m == MTU256 || m == MTU512 || m == MTU1024 || m == MTU2048 || m == MTU4096
 }
 
 // sourcePort spreads connections over the ports that switches and NICs hash (annex A17.9.2). Both

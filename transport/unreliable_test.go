@@ -189,7 +189,7 @@ func TestOnRoundSeesWhatTransmissionCompleted(t *testing.T) {
 	a, _ := p.connected(o)
 	p.settle(units.Millisecond) // neighbours get to know each other
 	seen := 0
-	p.a.OnRound(func(units.Time) {
+	p.a.Loop().OnRound(func(units.Time) {
 		var wcs [4]WorkCompletion
 		seen += a.qp.snd.cold().cq.Poll(wcs[:])
 	})

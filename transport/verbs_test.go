@@ -25,7 +25,7 @@ func TestStateMachine(t *testing.T) {
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
 	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is none of 256")
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}),
+	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: units.KiB, Path: AddressVector{}}),
 		"no peer address")
 	require.Equal(t, Init, qp.State(), "a refused transition changes nothing")
 	a.qp.ToError()
@@ -40,7 +40,7 @@ func TestStateMachine(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}})
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	qp.Destroy()
-	require.Nil(t, p.a.QueuePair(qp.Num))
+	require.Nil(t, p.a.qps.find(qp.Num))
 	b.post(t, WorkRequest{Op: OpSend, SGList: []SGE{b.mr.SGE(0, 10)}})
 	require.Equal(t, StatusRetryExcErr, p.await(b, 2)[1].Status)
 	require.NotZero(t, p.a.counters.DropUnknownQP)
@@ -271,7 +271,7 @@ func TestWindowAndHold(t *testing.T) {
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:8000], a.mem[10000:18000]))
-	require.LessOrEqual(t, ctl.inFlight, units.Bytes(MTU1024), "one packet at a time")
+	require.LessOrEqual(t, ctl.inFlight, units.Bytes(units.KiB), "one packet at a time")
 	require.EqualValues(t, 16000, ctl.acked)
 	require.Positive(t, ctl.delay)
 	p.conserved()
@@ -400,8 +400,8 @@ func TestLongestREAD(t *testing.T) {
 		length uint32
 		ok     bool
 	}{
-		{MTU256, 1 << 31, false}, {MTU256, 1<<31 - 255, false}, {MTU256, 1<<31 - 256, true},
-		{MTU512, 1 << 31, true},
+		{256, 1 << 31, false}, {256, 1<<31 - 255, false}, {256, 1<<31 - 256, true},
+		{512, 1 << 31, true},
 	} {
 		o := defaults()
 		o.mtu = c.mtu

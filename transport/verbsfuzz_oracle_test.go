@@ -462,7 +462,7 @@ func (h *verbsHost) checkEmpty() {
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}
-	require.False(t, e.Busy())
+	require.False(t, e.Loop().IsBusy())
 	for _, c := range h.cqs {
 		require.Zero(t, c.users)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -90,7 +91,8 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	how := h.byte()
 	if how&3 == 3 {
 		wr.Flags |= Inline
-		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, MaxInline, MaxInline+1))
+		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, endpoint.MaxInline,
+			endpoint.MaxInline+1))
 		fill(wr.Data, byte(how))
 		p.length, p.data = len(wr.Data), bytes.Clone(wr.Data)
 		return len(wr.Data) <= q.init.MaxInline && wr.Op < OpRead

@@ -3,6 +3,7 @@ package transport
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -54,12 +55,12 @@ func (h *verbsHost) createQP() {
 	}
 	q.init = QPInit{
 		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
-		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
+		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
 		MaxRecvSGE: oneOf(h.verbsWorld,
-			3, 0, 1, MaxSGE, -1, MaxSGE+1),
-		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1),
+			3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
+		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, endpoint.MaxInline, -1, endpoint.MaxInline+1),
 		SignalAll: h.chance(4),
 		Algorithm: h.algorithm(),
 	}
@@ -72,8 +73,9 @@ func (q *verbsQP) creatable() bool {
 	i := &q.init
 	return i.Type <= UD && !q.pd.gone && !q.sendCQ.gone && !q.recvCQ.gone &&
 		(q.srq == nil || !q.srq.gone && q.srq.pd == q.pd) &&
-		in(i.MaxSendWR, 0, MaxQueueDepth) && in(i.MaxRecvWR, 0, MaxQueueDepth) &&
-		i.MaxSendSGE <= MaxSGE && i.MaxRecvSGE <= MaxSGE && in(i.MaxInline, 0, MaxInline)
+		in(i.MaxSendWR, 0, endpoint.MaxQueueDepth) && in(i.MaxRecvWR, 0, endpoint.MaxQueueDepth) &&
+		i.MaxSendSGE <= endpoint.MaxSGE && i.MaxRecvSGE <= endpoint.MaxSGE && in(i.MaxInline, 0,
+		endpoint.MaxInline)
 }
 
 func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
@@ -107,7 +109,7 @@ func (q *verbsQP) destroy() {
 	q.newLife()
 	q.Destroy()
 	q.gone = true
-	require.Nil(q.host.t, q.host.ep.QueuePair(q.Num))
+	require.Nil(q.host.t, q.host.ep.qps.find(q.Num))
 }
 
 // newLife ends all that is posted: it will not complete. It comes before the call that does so,
@@ -229,9 +231,10 @@ func (h *verbsHost) toRTR() {
 	path, fits := h.path(h.far.ip)
 	a := RTRAttr{
 		Path: path, DestQPN: to.Num, RecvPSN: wire.PSN(h.nextPSN()),
-		PathMTU:         oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
-		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, MaxRdAtomic, MaxRdAtomic+1, -1),
-		MinRNRTimer:     oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
+		PathMTU: oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
+		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1,
+			-1),
+		MinRNRTimer: oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
 	}
 	const features = wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming
 	a.Extension = wire.Agreement{Features: wire.Features(h.byte()) & features, SendTag: 7,
@@ -242,8 +245,8 @@ func (h *verbsHost) toRTR() {
 	case 2:
 		a.RecvPSN = 1 << 24
 	}
-	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
-		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
+	valid := fits && endpoint.IsPathMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
+		a.MaxDestRdAtomic <= endpoint.MaxRdAtomic && a.MinRNRTimer < 32 &&
 		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits &&
 		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
@@ -260,7 +263,7 @@ func (h *verbsHost) toRTS() {
 		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
 		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0,
 			1,
-			MaxRdAtomic, MaxRdAtomic+1, -1),
+			endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1, -1),
 		RTOLow: oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever,
 			-1),
 		RTOHigh: oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever,
@@ -274,7 +277,7 @@ func (h *verbsHost) toRTS() {
 		a.SendPSN = 1 << 24
 	}
 	valid := a.SendPSN < 1<<24 && a.Timeout < 32 && a.RetryCount < 8 && a.RNRRetry < 8 &&
-		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= MaxRdAtomic &&
+		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= endpoint.MaxRdAtomic &&
 		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 &&
 		a.Reordering <= maxReordering &&
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -73,7 +73,7 @@ func (c algorithms) String() string {
 }
 
 func defaultAlgorithms() algorithms {
-	spec, err := cc.Parse(fmt.Sprintf("fixed:window=%v", transport.DefaultWindow))
+	spec, err := cc.Parse(fmt.Sprintf("fixed:window=%v", endpoint.DefaultWindow))
 	if err != nil {
 		panic(err)
 	}

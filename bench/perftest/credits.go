@@ -57,7 +57,7 @@ func (l *queueSet) offerCredits(ep *transport.Endpoint) error {
 		return nil
 	}
 	path := l.path(wire.Agreement{Features: l.offer.Features},
-		transport.PathMTUFor(ep.Port().Info().MTU))
+		ep.Query().PathMTU)
 	for i := range l.pairs {
 		gate, granter, err := l.cache.New(path)
 		if err != nil {

@@ -54,7 +54,7 @@ type polled struct {
 // polled reads the statistics and starts a new longest gap. It runs on the endpoint's core.
 func (l *queueSet) polled(ep *transport.Endpoint) polled {
 	p := polled{time.Now(), ep.Polling()}
-	ep.ResetLongestGap()
+	ep.Loop().ResetLongestGap()
 	l.longest = max(l.longest, p.LongestGap)
 	return p
 }

@@ -67,7 +67,7 @@ func (l *queueSet) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
-		l.pd, l.offer = ep.AllocPD(), ep.Offer()
+		l.pd, l.offer = ep.AllocPD(), ep.Setup().Offer()
 		speaks := wire.Features(0)
 		if s.Tokens != nil {
 			l.tokens, speaks = s.Tokens.Endpoint(), wire.FeatureToken
@@ -99,13 +99,12 @@ func (l *queueSet) create(numbers []int) error {
 				}
 			}
 			at := 2 * each * i
-			p := pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each}
+			p := pair{number: number, qp: qp, psn: ep.Setup().RandomPSN(), from: at, to: at + each}
 			hoped := wire.Agreement{Features: l.offer.Features}
 			if s.CM {
 				hoped.Features = 0 // the CM's messages have no field for an offer
 			}
-			if err := l.control(&p,
-				l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
+			if err := l.control(&p, l.path(hoped, ep.Query().PathMTU)); err != nil {
 				return err
 			}
 			l.offer.Features &= qp.Offer().Features | speaks

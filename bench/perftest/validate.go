@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -52,11 +53,11 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.within("--size", s.Size, 1, maxSize)
 	p.within("--iters", s.Iters, 5, maxIters)
 	p.within("--qp", s.QPs, 1, maxQPs)
-	p.within("--tx-depth", s.TxDepth, 1, transport.MaxQueueDepth)
-	p.within("--rx-depth", s.RxDepth, 1, transport.MaxQueueDepth)
+	p.within("--tx-depth", s.TxDepth, 1, endpoint.MaxQueueDepth)
+	p.within("--rx-depth", s.RxDepth, 1, endpoint.MaxQueueDepth)
 	p.within("--post_list", s.PostList, 1, maxPostList)
-	p.within("--inline_size", s.Inline, 0, transport.MaxInline)
-	p.within("--outs", s.Outs, 1, transport.MaxRdAtomic)
+	p.within("--inline_size", s.Inline, 0, endpoint.MaxInline)
+	p.within("--outs", s.Outs, 1, endpoint.MaxRdAtomic)
 	p.within("--cq-mod", s.CQMod, 0, 1024)
 	p.within("--tclass", s.TrafficClass, 0, 255)
 	p.within("--ack-tclass", s.AnswerClass, 1, 255)
@@ -68,12 +69,12 @@ func (s *Settings) validateNumbers(p *problems) {
 	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
 		s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
-	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
+	p.when(s.QPs*s.TxDepth > endpoint.MaxCQDepth,
 		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
-		transport.MaxCQDepth)
-	p.when(s.QPs*s.receiveDepth() > transport.MaxCQDepth,
+		endpoint.MaxCQDepth)
+	p.when(s.QPs*s.receiveDepth() > endpoint.MaxCQDepth,
 		"--qp %d: times --rx-depth %d exceeds the %d completions of a queue", s.QPs, s.RxDepth,
-		transport.MaxCQDepth)
+		endpoint.MaxCQDepth)
 	p.when(s.Queues > s.QPs, "--queues %d: want at most --qp %d", s.Queues, s.QPs)
 	p.when(s.LimitBW < 0, "--limit_bw %g: want at least 0", s.LimitBW)
 	p.when(s.LimitMsgRate < 0, "--limit_msgrate %g: want at least 0", s.LimitMsgRate)

@@ -13,6 +13,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/internal/connect/pingpong"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -165,7 +166,7 @@ func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session,
 		return nil, err
 	}
 	x := &session{settings: s, client: client, out: out, host: host}
-	if largest := transport.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
+	if largest := endpoint.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
 		err = fmt.Errorf("-m %d: want at most %d on port %s", int64(s.MTU), int64(largest),
 			s.Device)
 	}
@@ -213,7 +214,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 			return err
 		}
 	}
-	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.Setup().RandomPSN(),
 		GID: x.host.Addrs()[s.GIDIndex].Addr()}
 	return nil
 }

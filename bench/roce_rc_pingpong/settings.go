@@ -11,7 +11,7 @@ import (
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
@@ -176,14 +176,11 @@ func (s *settings) check() error {
 	}
 	within("-p", s.Port, 1, 65535)
 	within("-s", int(s.Size), 1, int(maxSize))
-	within("-r", s.RxDepth, 1, transport.MaxQueueDepth)
+	within("-r", s.RxDepth, 1, endpoint.MaxQueueDepth)
 	within("-n", s.Iters, 1, maxIters)
 	within("-l", s.SL, 0, maxSL)
 	within("-g", s.GIDIndex, 0, max(0, len(s.Addrs)-1))
-	switch s.MTU {
-	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048,
-		transport.MTU4096:
-	default:
+	if !endpoint.IsPathMTU(s.MTU) {
 		errs = append(errs, fmt.Errorf("-m %d: want 256, 512, 1024, 2048 or 4096", int64(s.MTU)))
 	}
 	if s.inProcess() && s.Host != "" {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -117,7 +116,7 @@ func (s *settings) parseControl(text string) error {
 	if text == "" {
 		return nil
 	}
-	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096,
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: 4 * units.KiB,
 		Signals: cc.SignalDelay}
 	spec, err := cc.Parse(text)
 	if err == nil {

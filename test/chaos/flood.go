@@ -263,7 +263,7 @@ func floodPeer(in *orders, args []string) error {
 // neighbour solicitations, some of which belong to legitimate connections.
 func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
-		c := ep.Neighbors().Counters()
+		c := ep.Setup().Neighbors().Counters()
 		n = l.Counters().Failed + ep.Counters().ManagementReceived + c.ARPRequestsIn +
 			c.SolicitationsIn
 	})

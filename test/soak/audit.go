@@ -25,7 +25,7 @@ func (sim *simulation) finish() {
 				"after all sessions closed", int64(n.cache.Sensor().Unconsumed()),
 				len(n.cacheSharers))
 		}
-		if n.endpoint.Busy() {
+		if n.endpoint.Loop().IsBusy() {
 			n.failf("the endpoint is busy after all sessions closed")
 		}
 		n.host.Stop()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -86,7 +87,7 @@ func (s *session) newPeerEnd(r rng, host, number int) *peerEnd {
 		rnrTimer: uniform(r, uint8(1), 14), rnrRetry: 7, retries: 7,
 	}
 	if r.chance(0.5) {
-		end.inline = logUniform(r, 8, transport.MaxInline)
+		end.inline = logUniform(r, 8, endpoint.MaxInline)
 	}
 	if r.chance(0.1) { // close to wrapping
 		end.psn = wire.PSN(wire.PSNMask - r.IntN(50))

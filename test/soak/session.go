@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -68,9 +69,9 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 	case recoverSelective:
 		s.selective = true
 	}
-	most := transport.PathMTUFor(p.parts.MTU)
-	s.mtu = min(most, pick(r, transport.MTU256, transport.MTU512, transport.MTU1024,
-		transport.MTU1024, transport.MTU2048, transport.MTU4096, transport.MTU4096))
+	most := endpoint.PathMTUFor(p.parts.MTU)
+	s.mtu = min(most, pick(r, 256, 512, units.KiB,
+		units.KiB, 2*units.KiB, 4*units.KiB, 4*units.KiB))
 	if s.service == transport.UD {
 		s.mtu = most
 	}
@@ -96,8 +97,8 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 // drawReadLimits draws the number of READs and atomics that one end may have outstanding and the
 // number that its peer serves.
 func drawReadLimits(r rng) (reads, serves int) {
-	reads = logUniform(r, 1, transport.MaxRdAtomic)
-	return reads, uniform(r, reads, transport.MaxRdAtomic)
+	reads = logUniform(r, 1, endpoint.MaxRdAtomic)
+	return reads, uniform(r, reads, endpoint.MaxRdAtomic)
 }
 
 // open creates the queue pairs and connects them if both hosts are running. If one is stopped, the
@@ -161,7 +162,7 @@ func (end *peerEnd) offer() wire.Offer {
 	if end.creditGate != nil {
 		return end.qp.Offer()
 	}
-	o := end.node.endpoint.Offer()
+	o := end.node.endpoint.Setup().Offer()
 	if end.tokenGate != nil {
 		o.Features |= wire.FeatureToken
 	}

@@ -183,7 +183,7 @@ func faultFreePlan(op transport.SendOp) *plan {
 	p.topology.addLink(link)
 	p.topology.star(link, 2)
 	s := p.newSession(r, [2]int{0, 1}, 0)
-	s.service, s.mtu = transport.RC, transport.MTU1024
+	s.service, s.mtu = transport.RC, units.KiB
 	for range 100 {
 		m := s.ends[0].drawMessage(r, 0, 0)
 		m.op, m.size = op, 20000

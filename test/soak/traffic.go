@@ -19,7 +19,7 @@ const (
 // drawTraffic draws sessions and their scripts from the flows of a workload.
 func (p *plan) drawTraffic(r rng) error {
 	packets := logUniform(r, 100, maxPackets)
-	most := min(maxBytes, units.Bytes(packets)*transport.MTU4096)
+	most := min(maxBytes, units.Bytes(packets)*4*units.KiB)
 	if r.chance(0.03) {
 		most = maxMessageBytes
 	}

@@ -251,7 +251,7 @@ func TestSelectiveRepeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, f.addrs, f.vlan,
 				packet.FaultOptions{Seed: 1, Send: packet.FaultRates{Lose: 0.1}})
-			x, y := p.connected(transport.RC, transport.MTU256, true)
+			x, y := p.connected(transport.RC, 256, true)
 			for _, op := range []transport.SendOp{transport.OpWrite, transport.OpRead,
 				transport.OpSend} {
 				if op == transport.OpSend {

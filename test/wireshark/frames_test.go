@@ -114,7 +114,7 @@ func (p *pair) everyVerb() {
 		require.Equal(p.t, transport.StatusSuccess, s)
 	}
 	for _, kind := range []transport.QPType{transport.RC, transport.UC} {
-		x, y := p.connected(kind, transport.MTU1024, false)
+		x, y := p.connected(kind, units.KiB, false)
 		for _, n := range []int{0, 5, 2000, 3000} {
 			sges := []transport.SGE{x.mr.SGE(0, n)}
 			for _, op := range []transport.SendOp{transport.OpSend, transport.OpSendImm,
@@ -159,7 +159,7 @@ func (p *pair) everyVerb() {
 
 // everyAnswer makes a responder send every NAK. (Packet loss causes that of a sequence error.)
 func (p *pair) everyAnswer() {
-	x, y := p.connected(transport.RC, transport.MTU1024, false)
+	x, y := p.connected(transport.RC, units.KiB, false)
 	require.NoError(p.t,
 		x.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,
 			SGList: []transport.SGE{x.mr.SGE(0, 5)}}))
@@ -170,7 +170,7 @@ func (p *pair) everyAnswer() {
 	require.Equal(p.t, transport.StatusRemInvReqErr,
 		x.send(p, transport.WorkRequest{Op: transport.OpSend,
 			SGList: []transport.SGE{x.mr.SGE(0, 50)}}))
-	x, y = p.connected(transport.RC, transport.MTU256, false)
+	x, y = p.connected(transport.RC, 256, false)
 	require.Equal(p.t, transport.StatusRemAccessErr,
 		x.send(p, transport.WorkRequest{Op: transport.OpWrite,
 			SGList:     []transport.SGE{x.mr.SGE(0, 5)},
@@ -180,7 +180,7 @@ func (p *pair) everyAnswer() {
 // pings sends a an echo request and a request for its address.
 func (p *pair) pings(vlan uint16) {
 	src, dst := p.addrs[1].Addr(), p.addrs[0].Addr()
-	mac := func(e *transport.Endpoint) []byte { m := e.MAC(); return m[:] }
+	mac := func(e *transport.Endpoint) []byte { m := e.Query().MAC; return m[:] }
 	eth := &layers.Ethernet{SrcMAC: mac(p.b), DstMAC: mac(p.a),
 		EthernetType: layers.EthernetTypeIPv4}
 	stack := []gopacket.SerializableLayer{eth}

@@ -46,10 +46,10 @@ func (p *pair) run(done func() bool) {
 	p.t.Helper()
 	end := p.now.Add(10 * units.Second)
 	for !done() {
-		before := p.a.Activity() + p.b.Activity()
+		before := p.a.Loop().Activity() + p.b.Loop().Activity()
 		next := units.Earlier(p.a.Poll(p.now), p.b.Poll(p.now))
 		if soon := p.now.Add(units.Microsecond); next.Before(soon) ||
-			p.a.Activity()+p.b.Activity() != before {
+			p.a.Loop().Activity()+p.b.Loop().Activity() != before {
 			next = soon
 		}
 		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Counters(),
@@ -106,7 +106,7 @@ func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) 
 	x, y = p.side(p.a, kind), p.side(p.b, kind)
 	var agreed [2]wire.Agreement
 	if extended {
-		of, theirs := p.a.Offer(), p.b.Offer()
+		of, theirs := p.a.Setup().Offer(), p.b.Setup().Offer()
 		agreed = [2]wire.Agreement{wire.Agree(of, theirs), wire.Agree(theirs, of)}
 		require.NotZero(p.t, agreed[0])
 	}

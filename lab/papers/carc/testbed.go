@@ -87,7 +87,7 @@ const packetWire = 14 + 20 + 8 + 12 + 16 + 4 + 24
 // build makes the network and the connections, which know each other at zero.
 func (b *testbed) build() (err error) {
 	if b.mtu == 0 {
-		b.mtu = transport.MTU4096
+		b.mtu = 4 * units.KiB
 	}
 	hosts := b.senders + 1
 	if b.cross > 0 {

@@ -9,7 +9,6 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -44,7 +43,7 @@ type testbed struct {
 
 const (
 	testbedRate    = 25 * units.Gbps
-	testbedPayload = transport.MTU1024
+	testbedPayload = units.KiB
 	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen +
 		wire.ICRCLen
 	// check sequence, preamble, gap

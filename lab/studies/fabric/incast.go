@@ -11,7 +11,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -98,7 +97,7 @@ func runIncast(j *experiment.Job) error {
 		link)
 	// 524 µs
 	config := sim.Scenario{Topology: sim.On(net), Seed: j.Seed,
-		Hosts:  sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7},
+		Hosts:  sim.Hosts{PathMTU: 4 * units.KiB, Chunk: megabyte, Timeout: 7},
 		Scheme: sim.Scheme{Selective: c.Selective}}
 	if c.Lossless {
 		config.Hosts.Timeout = 10 // 4.2 ms: longer than a full buffer takes

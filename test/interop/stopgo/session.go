@@ -134,7 +134,8 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 	if err != nil {
 		return err
 	}
-	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num),
+		PSN:  ep.Setup().RandomPSN(),
 		RKey: x.mr.RKey, Addr: x.mr.Addr,
 		GID: s.ip.Addr()}
 	return nil

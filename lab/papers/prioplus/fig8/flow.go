@@ -35,7 +35,7 @@ var errOrder = errors.New("a message is not the one that was due")
 const idShift = 32
 
 // PathMTU of all flows.
-const pathMTU = transport.MTU4096
+const pathMTU = 4 * units.KiB
 
 // path is what a flow's congestion control is told. The line that counts is that to the receiver:
 // on the others, which are faster, a packet takes no time, so that there is one link and no hop.
@@ -76,7 +76,7 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		offers[i].Features &^= wire.FeatureSACK // nothing is lost, and a SACK bounds the window
 	}
 	ends, hosts, nodes := [2]*transport.QueuePair{f.qp, f.peer}, g.net.Hosts(), [2]*node{from, to}
-	psn := [2]wire.PSN{wire.PSN(from.ep.RandomPSN()), wire.PSN(to.ep.RandomPSN())}
+	psn := [2]wire.PSN{wire.PSN(from.ep.Setup().RandomPSN()), wire.PSN(to.ep.Setup().RandomPSN())}
 	for i, qp := range ends {
 		peer := 1 - i
 		err := qp.Connect(transport.InitAttr{}, transport.RTRAttr{
