@@ -160,11 +160,15 @@ func (m *cm) end(c *CMConn, err error) {
 	}
 	qp := c.qp
 	if c.worker == m.worker {
-		qp.ToError()
+		_ = qp.Modify(transport.Errored, transport.QPAttr{})
 		return
 	}
 	// Posting could block this core on the other core's mailbox.
-	go func() { _ = c.worker.post(func(*transport.Endpoint) { qp.ToError() }) }()
+	go func() {
+		_ = c.worker.post(func(*transport.Endpoint) {
+			_ = qp.Modify(transport.Errored, transport.QPAttr{})
+		})
+	}()
 }
 
 // close disconnects all connections and waits up to disconnectTimeout for the peers to confirm.

@@ -15,7 +15,7 @@ import (
 )
 
 // CMParams are a program's parameters for a connection (rdma_conn_param of librdmacm). Values are
-// encoded as in verbs and named as in package transport: see transport.RTRAttr and RTSAttr.
+// encoded as in verbs and named as in package transport: see transport.QPAttr.
 type CMParams struct {
 	// QP is an RC or UC queue pair of the host in RESET or INIT, with receives posted if the peer
 	// may send at once. It is moved to RTS with the negotiated attributes, and to ERROR when the
@@ -210,16 +210,16 @@ func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	}
 	var failure error
 	err := c.worker.do(func(*transport.Endpoint) {
-		failure = c.qp.Connect(transport.InitAttr{Access: p.Access, PKey: a.PKey},
-			transport.RTRAttr{
-				Path: transport.AddressVector{IP: a.IP, Source: a.Source,
-					TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
-				PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN,
-				MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
-				AnswerClass: p.AnswerClass,
-			},
-			transport.RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
-				RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic})
+		failure = c.qp.Connect(transport.QPAttr{
+			Access: p.Access, PKey: a.PKey,
+			Path: transport.AddressVector{IP: a.IP, Source: a.Source,
+				TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
+			PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN,
+			MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
+			AnswerClass: p.AnswerClass,
+			SendPSN:     a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+			RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic,
+		})
 	})
 	return errors.Join(err, failure)
 }
@@ -273,7 +273,9 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 		return err
 	}
 	// ErrClosed: a closed host has destroyed the queue pair
-	_ = c.worker.do(func(*transport.Endpoint) { c.qp.ToError() })
+	_ = c.worker.do(func(*transport.Endpoint) {
+		_ = c.qp.Modify(transport.Errored, transport.QPAttr{})
+	})
 	select {
 	case <-c.done:
 		return nil

@@ -61,7 +61,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 	if service.Control != nil {
 		algorithm, err := service.Control.New(s.path(p))
 		if err == nil {
-			err = qa.Control(algorithm)
+			err = qa.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm})
 		}
 		if err != nil {
 			return nil, err
@@ -138,21 +138,17 @@ func (s *Simulation) bringUp(
 	extension wire.Agreement, service *Service,
 ) error {
 	r := &s.Scheme.Recovery
-	return qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
-		transport.RTRAttr{
-			Path: transport.AddressVector{
-				IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
-			},
-			PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
-			MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+	return qp.Connect(transport.QPAttr{
+		Access: transport.RemoteWrite | transport.RemoteRead,
+		Path: transport.AddressVector{
+			IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
 		},
-		transport.RTSAttr{
-			SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
-			RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
-			Class: service.Class, Reordering: r.Reordering,
-		},
-	)
+		PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
+		MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+		SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+		RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
+		Class: service.Class, Reordering: r.Reordering,
+	})
 }
 
 // post sends the next messages of the connection's flow.
@@ -161,7 +157,7 @@ func (n *Node) post(c *Conn) error {
 	for f.posted < f.Bytes && f.outstanding < outstanding {
 		size := min(f.Bytes-f.posted, n.sim.Hosts.Chunk)
 		err := c.QP.PostSend(&transport.WorkRequest{
-			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+			ID: c.id, Op: transport.OpWrite, Signaled: true,
 			SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(size),
 				LKey: n.source.LKey}},
 			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,

@@ -66,7 +66,7 @@ func TestTokensAndCredits(t *testing.T) {
 				}
 				conn.Replied = func(units.Bytes, units.Time) {
 					answered++
-					conn.QP.Answered(size)
+					conn.QP.Admission().Answered(size)
 				}
 				conn.Arrived = func(bytes units.Bytes, _ units.Time) {
 					waiting = append(waiting, message{conn, bytes})

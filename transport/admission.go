@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -40,7 +41,7 @@ type admission struct {
 	shut           bool           // the gate kept a packet when nothing else could open it
 	shutAt         units.Time     // when that began
 	heardAt        units.Time     // the same, or when the peer last said something
-	waited         AdmissionStats
+	waited         admissionStats
 
 	reads     uint32      // READs and atomics that are posted and have not completed
 	readBytes units.Bytes // that they ask for
@@ -53,17 +54,14 @@ type admission struct {
 	gone         bool // its queue pair has no part in it any more
 }
 
-// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several),
-// and granters for what it receives: at most one of tokens, and one of credits. That is before RTR;
-// the peer must agree to it (wire.FeatureToken, wire.FeatureCredit), or the queue pair goes on
-// without what the peer does not know.
-func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
+// admit gives the queue pair a gate and granters, see QPAttr.
+func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
 	if err := qp.want("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
 		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w",
-			uint32(qp.Num), qp.Type, ErrUnsupported)
+			uint32(qp.Num), qp.Type, errors.ErrUnsupported)
 	}
 	a := &admission{qp: qp, gate: g}
 	for _, part := range cc.Parts(g) {
@@ -105,10 +103,6 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	}
 	return nil
 }
-
-// Admitted reports whether the queue pair has a gate or a granter: not when its peer did not agree,
-// nor in ERR.
-func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
 // dropAdmission ends it.
 func (qp *QueuePair) dropAdmission() {

@@ -128,13 +128,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// Consumed says that the program is done with a message of so many bytes that came with this queue
-// pair: with its completion's ByteLen, or a WRITE's length. Each message counts once, in any order.
-// Only a queue pair whose credits its peer agreed to counts them (Admit); to others, and to one
-// that has ended since, it is nothing. What is never consumed is free again when the queue pair
-// ends.
-func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
-
+// consume implements cc.Admission's Consumed.
 func (a *admission) consume(bytes units.Bytes) error {
 	if !a.grantsCredits() {
 		return nil
@@ -161,12 +155,8 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// ConsumeOnPost has each receive that is posted say that the program is done with the oldest
-// message that came with a completion, in place of Consumed: of a program that posts the receive of
-// a message again when it is done with it. Not where plain WRITEs take credits, and not with a
-// shared receive queue, whose receives are no queue pair's: there the program says Consumed. That
-// is after Admit and before RTR.
-func (qp *QueuePair) ConsumeOnPost() error {
+// consumeOnPost lets posted receives consume messages, see QPAttr.
+func (qp *QueuePair) consumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
 		return err
 	}
@@ -217,13 +207,6 @@ func (a *admission) onReceivePosted() {
 	bytes := c.lengths[c.oldest%uint64(len(c.lengths))]
 	c.oldest++
 	a.onConsumed(units.Bytes(bytes))
-}
-
-// Answered says that the program has the response to one of its messages, of so many bytes: where
-// request and response return the credits (cc.CreditTerms), those of that message. Otherwise it is
-// nothing.
-func (qp *QueuePair) Answered(bytes units.Bytes) {
-	qp.adm.onResponse(bytes)
 }
 
 // scheduleCredits sees to it that the granter says what it has to say.

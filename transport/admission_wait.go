@@ -1,26 +1,38 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
 
 // What a gate keeps waiting: how long that may take, how it is counted, and how it is taken back.
 
-// AdmissionStats is how what was posted had to wait for tokens or credits, and for nothing else.
-type AdmissionStats struct {
-	Blocked     uint64         // times
-	BlockedTime units.Duration // together
-	Messages    int            // that are posted and of which nothing has left
+// admissionStats are QPStats.Admission.
+type admissionStats = struct {
+	Active      bool
+	Blocked     uint64
+	BlockedTime units.Duration
+	Messages    int
 }
 
-// AdmissionStats returns those of a queue pair that is Admitted.
-func (qp *QueuePair) AdmissionStats() AdmissionStats {
-	return qp.adm.stats()
+// Admission returns the program's part in gates and granters.
+func (qp *QueuePair) Admission() cc.Admission { return (*programAdmission)(qp) }
+
+// programAdmission implements cc.Admission.
+type programAdmission QueuePair
+
+func (p *programAdmission) Consumed(bytes units.Bytes) error { return p.adm.consume(bytes) }
+func (p *programAdmission) Answered(bytes units.Bytes)       { p.adm.onResponse(bytes) }
+func (p *programAdmission) CancelWaiting() int {
+	return (*QueuePair)(p).cancelWaiting()
 }
 
-func (a *admission) stats() (s AdmissionStats) {
+func (a *admission) stats() (s admissionStats) {
 	if a == nil {
 		return s
 	}
 	s = a.waited
+	s.Active = true
 	if a.shut {
 		s.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
 	}
@@ -87,11 +99,8 @@ func (a *admission) isAtGate(now units.Time) bool {
 	return !w.op.hasResponse() && !a.admitsNext(w, k, now)
 }
 
-// CancelWaiting takes back the work requests of which no packet has left: those that a gate keeps
-// waiting, and what is behind them. They complete with StatusWRFlushErr, in order, before the call
-// returns, and so before older ones that are under way. The queue pair goes on; PSNs know nothing
-// of it. It returns how many there were.
-func (qp *QueuePair) CancelWaiting() (n int) {
+// cancelWaiting implements cc.Admission's CancelWaiting.
+func (qp *QueuePair) cancelWaiting() (n int) {
 	if qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0
 	}

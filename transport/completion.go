@@ -14,7 +14,7 @@ type Status uint8
 const (
 	StatusSuccess Status = iota
 	StatusLocLenErr
-	StatusLocQPOpErr
+	statusLocQPOpErr
 	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
@@ -55,48 +55,14 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }
 
-// CompletionOp says which kind of work request ended (ibv_wc_opcode).
-type CompletionOp uint8
-
-// What completes.
-const (
-	CompSend CompletionOp = iota
-	CompWrite
-	CompRead
-	CompCmpSwap
-	CompFetchAdd
-	CompRecv
-	CompRecvWriteImm
-)
-
-func (o CompletionOp) String() string {
-	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV",
-		"RECV_RDMA_WITH_IMM"}
-	if int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("CompletionOp(%d)", uint8(o))
-}
-
-var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite,
-	CompRead, CompCmpSwap, CompFetchAdd}
-
-// CompletionFlags say what else a completion holds (ibv_wc_flags).
-type CompletionFlags uint8
-
-// The flags of a completion.
-const (
-	WithImm CompletionFlags = 1 << iota // Imm is valid
-	WithInv                             // Imm is the local key that the peer invalidated
-	WithGRH                             // the first 40 bytes of the receive are the GRH (UD)
-)
-
 // WorkCompletion tells how one work request ended.
 type WorkCompletion struct {
 	ID      uint64 // of the work request
 	Status  Status
-	Op      CompletionOp // not valid with an error status of a send, as in libibverbs
-	Flags   CompletionFlags
+	Op      Op       // not valid with an error status of a send, as in libibverbs
+	WithImm bool     // Imm is the immediate data
+	WithInv bool     // Imm is the local key that the peer invalidated
+	WithGRH bool     // the first 40 bytes of the receive are the GRH (UD)
 	ByteLen uint32   // bytes received or read
 	Imm     uint32   // immediate data, or the invalidated key
 	QPN     wire.QPN // local queue pair
@@ -166,10 +132,6 @@ func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 // Len is how many completions wait.
 func (cq *CompletionQueue) Len() int { return int(cq.tail - cq.head) }
 
-// Overrun says that a completion was lost because the queue was full. The queue pair it belonged
-// to is in the error state.
-func (cq *CompletionQueue) Overrun() bool { return cq.overrun }
-
 // OnEvent names the function that RequestNotify will have called.
 func (cq *CompletionQueue) OnEvent(f func(*CompletionQueue)) { cq.onEvent = f }
 
@@ -212,8 +174,9 @@ func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 }
 
 // set makes wc a completion that has nothing to say beyond these.
-func (wc *WorkCompletion) set(id uint64, s Status, op CompletionOp, qp wire.QPN) {
-	wc.ID, wc.Status, wc.Op, wc.Flags = id, s, op, 0
+func (wc *WorkCompletion) set(id uint64, s Status, op Op, qp wire.QPN) {
+	wc.ID, wc.Status, wc.Op = id, s, op
+	wc.WithImm, wc.WithInv, wc.WithGRH = false, false, false
 	wc.ByteLen, wc.Imm, wc.QPN, wc.SrcQP = 0, 0, qp, 0
 }
 

@@ -28,7 +28,7 @@
 // to the port.
 //
 // What is lost is sent again. Toward any peer that is go-back-N, as the specification has it
-// (loss_timer.go). Toward one that agreed to it ([RTRAttr], docs/wire.md) it is selective repeat,
+// (loss_timer.go). Toward one that agreed to it ([QPAttr], docs/wire.md) it is selective repeat,
 // as in IRN: the receiver keeps what comes behind a gap (receiver_reorder.go), the sender's side
 // learns which packets are missing (loss_selective.go) and retransmits these alone
 // (loss_retransmit.go).
@@ -37,10 +37,10 @@
 // toward peers of ours and any other.
 //
 // Whatever else than a window must let a packet go, such as tokens of the receiver, is a cc.Gate,
-// and its counterpart at the other end a cc.Granter ([QueuePair.Admit]). An endpoint spaces the
+// and its counterpart at the other end a cc.Granter ([QPAttr]). An endpoint spaces the
 // tokens of its granters, so that the data they release fits its link (token_pacer.go). Credits for
 // lines of a receiver's cache ride on ACKs (admission_credits.go); its program reports what it has
-// consumed ([QueuePair.Consumed]). What waits for a gate is counted, and can be taken back
+// consumed (cc.Admission). What waits for a gate is counted, and can be taken back
 // (admission_wait.go).
 //
 // Queue pair 1, the GSI, belongs to a communication manager, if the program gives one to its setup

@@ -309,14 +309,14 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 			want += 1600 * us
 		}
 		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
-		a.qp.ToReset()
+		a.qp.Modify(Reset, QPAttr{})
 		assert.Zero(t, a.qp.cong.peerAway, "another connection is of another peer")
 	}
 }
 
 // Gaps cost no memory, with probes or without.
 func TestGapsAllocateNothing(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := defaults()
 		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
 			wire.FeatureTiming|wire.FeatureProbe

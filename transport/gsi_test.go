@@ -60,11 +60,13 @@ func (m *managed) dial(peer string) *rdmacm.Conn {
 // bringUp moves a queue pair to what was agreed, and posts a receive.
 func (m *managed) bringUp(c *rdmacm.Conn) {
 	s, a := m.sides[c], c.QPAttr(m.offers[c])
-	require.NoError(m.t, s.qp.Connect(InitAttr{Access: RemoteWrite, PKey: a.PKey},
-		RTRAttr{Path: AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit},
+	require.NoError(m.t,
+		s.qp.Connect(QPAttr{Access: RemoteWrite, PKey: a.PKey,
+			Path:    AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit},
 			PathMTU: a.PathMTU, DestQPN: a.DestQPN,
-			RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: 1},
-		RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+			RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: 1,
+			SendPSN: a.SendPSN,
+			Timeout: a.Timeout, RetryCount: a.RetryCount,
 			RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic}))
 	s.recv(m.t, 1, 0, 100)
 }
@@ -80,7 +82,7 @@ func (m *managed) round(now units.Time) {
 		case rdmacm.ConnectResponse:
 			m.bringUp(e.Conn)
 			require.NoError(m.t, e.Conn.Confirm())
-			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Flags: Signaled,
+			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Signaled: true,
 				SGList: []SGE{m.sides[e.Conn].mr.SGE(0, 100)}})
 		}
 	}
@@ -93,7 +95,7 @@ func (m *managed) arrived() (received, sent int) {
 			switch {
 			case wc.Status != StatusSuccess:
 				require.Equal(m.t, StatusWRFlushErr, wc.Status)
-			case wc.Op == CompRecv:
+			case wc.Op == OpRecv:
 				received++
 			default:
 				sent++

@@ -6,7 +6,7 @@ import (
 )
 
 // A network with priorities, or several paths, brings packets out of order that are not lost. Where
-// a queue pair is told how much (RTSAttr.Reordering), it waits that long after it first heard of a
+// a queue pair is told how much (QPAttr.Reordering), it waits that long after it first heard of a
 // gap before it takes it as lost, or as responder tells its granter, as TCP does since RACK (RFC
 // 8985, section 6.2: the reordering window).
 

@@ -84,7 +84,7 @@ func TestPeerAwayCountsOnce(t *testing.T) {
 		p.b.Idle(p.now)
 		p.b.Poll(p.now)
 		for range 4 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
 		}
 		p.a.Poll(p.now)

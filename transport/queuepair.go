@@ -72,7 +72,7 @@ type QPInit struct {
 }
 
 // QueuePair is one end of a connection, or of datagrams. Create it with Endpoint.CreateQP and
-// bring it up with Modify… in the order of State, or all at once with Connect.
+// bring it up with Modify in the order of State, or all at once with Connect.
 //
 // It consists of parts, each of which owns its state: no method of one part touches the fields of
 // another (docs/architecture.md). The fields of QueuePair itself are its identity and attributes:
@@ -129,36 +129,33 @@ type QPStats struct {
 	MarkedCE                 uint64 // data packets that arrived with congestion experienced
 	DuplicateRequests        uint64
 	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
+
+	// Congestion is the state of its congestion control, zero if the Controller does not show it.
+	Congestion cc.Snapshot
+	// Admission is how what was posted had to wait for tokens or credits, and for nothing else.
+	Admission struct {
+		Active      bool           // it has a gate or a granter, which the peer agreed to
+		Blocked     uint64         // times
+		BlockedTime units.Duration // together
+		Messages    int            // posted, of which nothing has left
+	}
 }
 
 // State returns the state of the queue pair.
 func (qp *QueuePair) State() State { return qp.state }
 
-// Stats returns its counters.
+// Stats returns its counters, and the state of its congestion control and admission.
 func (qp *QueuePair) Stats() QPStats {
 	var s QPStats
 	qp.snd.addStats(&s)
 	qp.loss.addStats(&s)
 	qp.cong.addStats(&s)
 	qp.rcv.addStats(&s)
+	if o, ok := qp.ep.cc.(cc.Observer); ok && qp.ep.qps.find(qp.Num) == qp {
+		s.Congestion = o.Snapshot(qp.cong.flowID())
+	}
+	s.Admission = qp.adm.stats()
 	return s
-}
-
-// PathMTU returns the payload bytes of a full packet; 0 before RTR.
-func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
-
-// PSNs is where the sequence numbers of a queue pair are (ibv_query_qp's sq_psn and rq_psn).
-type PSNs struct {
-	Send wire.PSN // of the next packet to leave
-	// of the oldest packet that waits for its acknowledgement; Send when none does
-	Unacknowledged wire.PSN
-	Expected       wire.PSN // of the next packet from the peer
-}
-
-// PSNs returns where the sequence numbers are.
-func (qp *QueuePair) PSNs() PSNs {
-	return PSNs{Send: qp.snd.nextPSN(), Unacknowledged: qp.loss.oldest(),
-		Expected: qp.rcv.expected()}
 }
 
 // Endpoint returns whom it belongs to.
@@ -194,18 +191,13 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	return qp, nil
 }
 
-// Control gives a queue pair another congestion control than the one it was made with: one that
-// could not be made before the way to the peer was known. That is before RTR, or what is marked and
-// asked of the peer would not fit.
-func (qp *QueuePair) Control(a cc.Algorithm) error {
-	if err := qp.want("another congestion control", Reset, Init); err != nil {
-		return err
-	}
+// replaceAlgorithm gives the queue pair another congestion control. After INIT it would be too late
+// for what packets are marked with and what is agreed with the peer.
+func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
 	qp.cong.unpace()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
 	qp.control(a)
-	return nil
 }
 
 func (qp *QueuePair) control(a cc.Algorithm) {
@@ -232,15 +224,6 @@ func (qp *QueuePair) Offer() wire.Offer {
 	}
 	qp.adm.offer(&o)
 	return o
-}
-
-// Snapshot returns the state of the queue pair's congestion control; nothing when its Controller
-// does not show it.
-func (qp *QueuePair) Snapshot() cc.Snapshot {
-	if o, ok := qp.ep.cc.(cc.Observer); ok {
-		return o.Snapshot(qp.cong.flowID())
-	}
-	return cc.Snapshot{}
 }
 
 func (init *QPInit) validate(e *Endpoint) error {

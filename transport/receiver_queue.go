@@ -108,9 +108,6 @@ func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 // Arm asks for one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
 
-// Len is how many receives are posted.
-func (s *SharedReceiveQueue) Len() int { return int(s.queue.len()) }
-
 // Destroy ends the queue; ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {
 	switch {

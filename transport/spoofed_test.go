@@ -155,7 +155,7 @@ func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
-			return qp.ToReset
+			return func() { _ = qp.Modify(Reset, QPAttr{}) }
 		},
 		"destroyed": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
@@ -195,8 +195,9 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	require.NoError(v.t, err)
 	qp, err := v.ep.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
 	require.NoError(v.t, err)
-	require.NoError(v.t, qp.ToInit(InitAttr{}))
-	require.NoError(v.t, qp.ToRTR(RTRAttr{Path: to, PathMTU: units.KiB, DestQPN: 17}))
+	require.NoError(v.t, qp.Modify(Init, QPAttr{}))
+	require.NoError(v.t,
+		qp.Modify(ReadyToReceive, QPAttr{Path: to, PathMTU: units.KiB, DestQPN: 17}))
 	return qp
 }
 

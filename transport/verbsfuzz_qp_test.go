@@ -141,7 +141,7 @@ func (w *verbsWorld) vanish(posts []*verbsPost) {
 func (h *verbsHost) toReset() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 }
 
@@ -154,7 +154,7 @@ func (h *verbsHost) toError() {
 // die moves the queue pair to the error state; all it has ends before the call returns.
 func (q *verbsQP) die() {
 	early := q.State() == Errored // and was perhaps not flushed yet
-	q.ToError()
+	q.Modify(Errored, QPAttr{})
 	if q.state != Reset && q.state != Errored {
 		q.state = Errored
 	}
@@ -213,9 +213,9 @@ func (h *verbsHost) toInit() {
 	if !ok {
 		return
 	}
-	a := InitAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
+	a := QPAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
 		QKey: 0x11111111}
-	q.modify(true, Init, func() error { return q.ToInit(a) }, Reset, Init)
+	q.modify(true, Init, func() error { return q.Modify(Init, a) }, Reset, Init)
 	if q.state == Init {
 		q.life.access = a.Access
 	}
@@ -229,7 +229,7 @@ func (h *verbsHost) toRTR() {
 		return
 	}
 	path, fits := h.path(h.far.ip)
-	a := RTRAttr{
+	a := QPAttr{
 		Path: path, DestQPN: to.Num, RecvPSN: wire.PSN(h.nextPSN()),
 		PathMTU: oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
 		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1,
@@ -250,7 +250,8 @@ func (h *verbsHost) toRTR() {
 		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits &&
 		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
-	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
+	q.modify(valid || q.Type == UD, ReadyToReceive,
+		func() error { return q.Modify(ReadyToReceive, a) }, Init)
 }
 
 func (h *verbsHost) toRTS() {
@@ -258,7 +259,7 @@ func (h *verbsHost) toRTS() {
 	if !ok {
 		return
 	}
-	a := RTSAttr{
+	a := QPAttr{
 		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32),
 		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
 		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0,
@@ -283,7 +284,8 @@ func (h *verbsHost) toRTS() {
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)
 	valid = valid || q.State() == SQDrained
 	first := q.State() == ReadyToReceive
-	q.modify(valid, ReadyToSend, func() error { return q.ToRTS(a) }, ReadyToReceive, SQDrained)
+	q.modify(valid, ReadyToSend, func() error { return q.Modify(ReadyToSend, a) },
+		ReadyToReceive, SQDrained)
 	if first && q.state == ReadyToSend {
 		q.life.reads = a.MaxRdAtomic
 	}
@@ -292,7 +294,8 @@ func (h *verbsHost) toRTS() {
 func (h *verbsHost) toSQD() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.draining = q.state == ReadyToSend
-		q.modify(true, SQDrained, q.ToSQD, ReadyToSend)
+		q.modify(true, SQDrained, func() error { return q.Modify(SQDrained, QPAttr{}) },
+			ReadyToSend)
 	}
 }
 
@@ -311,7 +314,7 @@ func (h *verbsHost) connectOp() {
 	}
 	for _, q := range [...]*verbsQP{a, b} {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 	h.connect(a, b)
 }
@@ -340,10 +343,11 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 			x = wire.Agreement{Features: features, SACKBits: 64, SendTag: uint16(far.Num) + 1,
 				RecvTag: uint16(q.Num) + 1}
 		}
-		require.NoError(w.t, q.Connect(InitAttr{Access: access, QKey: 0x11111111},
-			RTRAttr{Path: AddressVector{IP: far.host.ip}, PathMTU: mtu, DestQPN: far.Num,
-				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x},
-			RTSAttr{SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
+		require.NoError(w.t,
+			q.Connect(QPAttr{Access: access, QKey: 0x11111111, Path: AddressVector{IP: far.host.ip},
+				PathMTU: mtu, DestQPN: far.Num,
+				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x,
+				SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
 				MaxRdAtomic: reads}))
 		q.state = ReadyToSend
 		q.life.access, q.life.reads, q.life.bounded = access, reads, rnr != 7

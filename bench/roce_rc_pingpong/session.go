@@ -205,7 +205,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := x.qp.ToInit(transport.InitAttr{}); err != nil {
+	if err := x.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
 		return err
 	}
 	x.bounce = newBounce(s, x.client, x.qp, cq, regions[0], regions[1])
@@ -222,7 +222,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 // ready connects the queue pair to the peer's.
 func (x *session) ready(peer pingpong.Destination) error {
 	return x.do(func(*transport.Endpoint) error {
-		err := x.qp.ToRTR(transport.RTRAttr{
+		err := x.qp.Modify(transport.ReadyToReceive, transport.QPAttr{
 			Path:    transport.AddressVector{IP: peer.GID, Source: x.mine.GID},
 			PathMTU: x.settings.MTU,
 			DestQPN: wire.QPN(peer.QPN), RecvPSN: wire.PSN(peer.PSN), MinRNRTimer: rnrTimer,
@@ -230,7 +230,7 @@ func (x *session) ready(peer pingpong.Destination) error {
 		if err != nil {
 			return err
 		}
-		return x.qp.ToRTS(transport.RTSAttr{
+		return x.qp.Modify(transport.ReadyToSend, transport.QPAttr{
 			SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
 			RNRRetry: rnrRetries,
 		})

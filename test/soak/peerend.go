@@ -127,7 +127,7 @@ func (end *peerEnd) prepare() error {
 	if old := end.reused; old != nil && old.qp != nil && !old.destroyed &&
 		old.incarnation == end.incarnation {
 		end.qp = old.qp
-		end.qp.ToReset()
+		_ = end.qp.Modify(transport.Reset, transport.QPAttr{})
 		n.ends[end.qp.Num] = end
 		return end.admit()
 	}
@@ -203,7 +203,7 @@ func (end *peerEnd) shutDown() {
 		}
 		end.checkCreditBalance()
 		end.closed = true
-		end.qp.ToError()
+		_ = end.qp.Modify(transport.Errored, transport.QPAttr{})
 		n.reap()
 		if end.done != end.next {
 			end.failf(nil, "%d requests have not completed", end.next-end.done)

@@ -177,20 +177,15 @@ func (end *peerEnd) connect(pkey uint16, agreement wire.Agreement) {
 	if s.v6 {
 		path.FlowLabel = uint32(end.number)
 	}
-	err := end.qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead |
-			transport.RemoteAtomic, PKey: pkey, QKey: qkey},
-		transport.RTRAttr{
-			Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
-			MaxDestRdAtomic: end.servedReads, MinRNRTimer: end.rnrTimer,
-			Extension: agreement,
-		},
-		transport.RTSAttr{
-			SendPSN: end.psn, Timeout: end.timeout, RetryCount: end.retries, RNRRetry: end.rnrRetry,
-			MaxRdAtomic: end.maxReads,
-			RTOLow:      end.rtoLow, RTOHigh: end.rtoHigh, MaxInFlight: end.inFlight,
-			Reordering: s.reordering,
-		})
+	err := end.qp.Connect(transport.QPAttr{
+		Access: transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic,
+		PKey:   pkey, QKey: qkey,
+		Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
+		MaxDestRdAtomic: end.servedReads, MinRNRTimer: end.rnrTimer, Extension: agreement,
+		SendPSN: end.psn, Timeout: end.timeout, RetryCount: end.retries, RNRRetry: end.rnrRetry,
+		MaxRdAtomic: end.maxReads, RTOLow: end.rtoLow, RTOHigh: end.rtoHigh,
+		MaxInFlight: end.inFlight, Reordering: s.reordering,
+	})
 	if err == nil && s.service == transport.UD {
 		end.handle, err = end.node.endpoint.CreateAH(end.node.domain, path)
 	}

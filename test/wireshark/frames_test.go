@@ -117,7 +117,7 @@ func (p *pair) everyVerb() {
 		x, y := p.connected(kind, units.KiB, false)
 		for _, n := range []int{0, 5, 2000, 3000} {
 			sges := []transport.SGE{x.mr.SGE(0, n)}
-			for _, op := range []transport.SendOp{transport.OpSend, transport.OpSendImm,
+			for _, op := range []transport.Op{transport.OpSend, transport.OpSendImm,
 				transport.OpSendInv, transport.OpWrite, transport.OpWriteImm} {
 				if op == transport.OpSendInv && kind != transport.RC {
 					continue
@@ -127,7 +127,7 @@ func (p *pair) everyVerb() {
 				}
 				extra, err := y.ep.RegisterMemory(y.pd, make([]byte, 8), transport.RemoteInvalidate)
 				require.NoError(p.t, err)
-				ok(x.send(p, transport.WorkRequest{Op: op, Flags: transport.Solicited, SGList: sges,
+				ok(x.send(p, transport.WorkRequest{Op: op, Solicited: true, SGList: sges,
 					Imm: 0x01020304, InvalidateKey: extra.RKey,
 					RemoteAddr: y.mr.Addr + 1<<16, RKey: y.mr.RKey}))
 			}
@@ -137,7 +137,7 @@ func (p *pair) everyVerb() {
 			}
 		}
 		if kind == transport.RC {
-			for _, op := range []transport.SendOp{transport.OpCmpSwap, transport.OpFetchAdd} {
+			for _, op := range []transport.Op{transport.OpCmpSwap, transport.OpFetchAdd} {
 				ok(x.send(p, transport.WorkRequest{Op: op, SGList: []transport.SGE{x.mr.SGE(0, 8)},
 					RemoteAddr: y.mr.Addr, RKey: y.mr.RKey,
 					CompareAdd: 0x1122334455667788, Swap: 0x99aabbccddeeff00}))
@@ -146,12 +146,11 @@ func (p *pair) everyVerb() {
 	}
 	x, y := p.side(p.a, transport.UD), p.side(p.b, transport.UD)
 	for _, s := range []*side{x, y} {
-		require.NoError(p.t, s.qp.Connect(transport.InitAttr{QKey: qkey}, transport.RTRAttr{},
-			transport.RTSAttr{SendPSN: 7}))
+		require.NoError(p.t, s.qp.Connect(transport.QPAttr{QKey: qkey, SendPSN: 7}))
 	}
 	ah, err := p.a.CreateAH(x.pd, transport.AddressVector{IP: p.addrs[1].Addr(), HopLimit: 9})
 	require.NoError(p.t, err)
-	for _, op := range []transport.SendOp{transport.OpSend, transport.OpSendImm} {
+	for _, op := range []transport.Op{transport.OpSend, transport.OpSendImm} {
 		ok(x.send(p, transport.WorkRequest{Op: op, SGList: []transport.SGE{x.mr.SGE(0, 501)},
 			Imm: 0xfffefdfc, AH: ah, RemoteQPN: y.qp.Num, RemoteQKey: qkey}))
 	}

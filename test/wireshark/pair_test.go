@@ -112,14 +112,14 @@ func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) 
 	}
 	psns := [2]wire.PSN{0xfffffa, 0x123456} // one wraps
 	for i, s := range []*side{x, y} {
-		require.NoError(p.t, s.qp.Connect(
-			transport.InitAttr{Access: access, QKey: qkey},
-			transport.RTRAttr{Path: transport.AddressVector{IP: p.addrs[1-i].Addr(),
-				TrafficClass: 26<<2 | 2, FlowLabel: 0x12345}, PathMTU: mtu,
-				DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i], MaxDestRdAtomic: 4,
-				MinRNRTimer: 1, Extension: agreed[i]},
-			transport.RTSAttr{SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7,
-				MaxRdAtomic: 4}))
+		require.NoError(p.t, s.qp.Connect(transport.QPAttr{
+			Access: access, QKey: qkey,
+			Path: transport.AddressVector{IP: p.addrs[1-i].Addr(), TrafficClass: 26<<2 | 2,
+				FlowLabel: 0x12345},
+			PathMTU: mtu, DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i],
+			MaxDestRdAtomic: 4, MinRNRTimer: 1, Extension: agreed[i],
+			SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+		}))
 	}
 	return x, y
 }

@@ -273,7 +273,7 @@ func (t *talk) written(status transport.Status, _ units.Time) {
 }
 
 func (t *talk) replied(units.Bytes, units.Time) {
-	t.QP.Answered(t.posted[0])
+	t.QP.Admission().Answered(t.posted[0])
 	t.posted = t.posted[1:]
 	t.post()
 }

@@ -68,7 +68,7 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		}
 		e.n.flows[f.id] = f
 	}
-	if err := f.qp.Control(algorithm); err != nil {
+	if err := f.qp.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm}); err != nil {
 		return nil, err
 	}
 	offers := [2]wire.Offer{f.qp.Offer(), f.peer.Offer()}
@@ -79,12 +79,13 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 	psn := [2]wire.PSN{wire.PSN(from.ep.Setup().RandomPSN()), wire.PSN(to.ep.Setup().RandomPSN())}
 	for i, qp := range ends {
 		peer := 1 - i
-		err := qp.Connect(transport.InitAttr{}, transport.RTRAttr{
+		err := qp.Connect(transport.QPAttr{
 			Path:    transport.AddressVector{IP: hosts[g.index(nodes[peer])].Addrs()[0].Addr()},
 			PathMTU: pathMTU, DestQPN: ends[peer].Num, RecvPSN: psn[peer], MinRNRTimer: 12,
-			Extension: wire.Agree(offers[i], offers[peer]),
-		}, transport.RTSAttr{SendPSN: psn[i], Timeout: 18, RetryCount: 7,
-			RNRRetry: 7}) // 1.07 s: a machine that is busy stalls
+			Extension: wire.Agree(offers[i], offers[peer]), SendPSN: psn[i],
+			Timeout:    18, // 1.07 s: a machine that is busy stalls
+			RetryCount: 7, RNRRetry: 7,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func (n *node) reap(now units.Time) error {
 			if wc.Status != transport.StatusSuccess {
 				return fmt.Errorf("flow %d: %v", f.id, wc.Status)
 			}
-			if wc.Op != transport.CompRecv {
+			if wc.Op != transport.OpRecv {
 				f.completed++
 				continue
 			}
