@@ -63,8 +63,8 @@ func exhaust(t *testing.T, h *Host, peer streamer) {
 		require.Eventually(t, func() bool { return acknowledged() > was+slots },
 			removalLimit, time.Millisecond, "traffic does not go on")
 	}
-	var counters transport.Counters
-	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { counters = ep.Counters() }))
+	var counters transport.Stats
+	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { counters = ep.Stats() }))
 	require.NotZero(t, counters.NoBuffers)
 	require.Zero(t, counters.RetriesExceeded)
 	require.NoError(t, conn.Err())

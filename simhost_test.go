@@ -276,7 +276,7 @@ func TestSimulatedHosts(t *testing.T) {
 		require.NoError(t, server.Close())
 		for _, h := range w.hosts {
 			require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {
-				require.Zero(t, ep.Holdings().QueuePairs)
+				require.Zero(t, ep.Stats().Holdings.QueuePairs)
 			}))
 			require.NoError(t, h.Close())
 		}

@@ -116,7 +116,7 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 			require.Equal(t, ends[0].mr.Bytes(), ends[1].mr.Bytes())
 		}))
 		require.NoError(t, hosts[0].Do(queue, func(ep *transport.Endpoint) {
-			require.NotZero(t, ep.Counters().Retransmitted, "what was lost was sent again")
+			require.NotZero(t, ep.Stats().Retransmitted, "what was lost was sent again")
 		}))
 	}
 	require.NoError(t, hosts[0].Close())

@@ -106,7 +106,7 @@ func TestBoltWithFaults(t *testing.T) {
 		require.NoError(t, net.Run(units.Time(200*units.Millisecond)))
 		require.Empty(t, cl.Errors)
 		require.NotZero(t, done)
-		c := cl.Nodes[0].Endpoint.Counters()
+		c := cl.Nodes[0].Endpoint.Stats()
 		assert.NotZero(t, c.SwitchReports)
 		assert.NotZero(t, c.DropICRC)
 		assert.Zero(t, c.DropUnnegotiated+c.DropTag, "broken ones are found by their ICRC")

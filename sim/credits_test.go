@@ -105,7 +105,7 @@ func TestTokensAndCredits(t *testing.T) {
 			if mode == "rr" {
 				assert.Equal(t, 4*messages, answered)
 			}
-			c := cl.Nodes[4].Endpoint.Counters()
+			c := cl.Nodes[4].Endpoint.Stats()
 			assert.NotZero(t, c.TokensSent)
 			assert.NotZero(t, c.CreditsOnAcks+c.CreditsSent)
 			t.Logf("lossy %v, %s: most %v, %d tokens, %d CREDITs on ACKs, %d alone, %d questions",

@@ -60,9 +60,9 @@ func TestTokensShareALink(t *testing.T) {
 		for _, r := range rates {
 			total += r.Mean(from, net.Now())
 		}
-		c := cl.Nodes[8].Endpoint.Counters()
+		c := cl.Nodes[8].Endpoint.Stats()
 		t.Logf("%s: %.2f Gb/s, queue mean %.0f max %.0f, tokens %d dropped %d, timeouts %d again %d", text, total/1e9, q.Mean(from, net.Now()), q.Max(0, net.Now()), c.TokensSent, c.TokensDropped,
-			cl.Nodes[0].Endpoint.Counters().Timeouts, cl.Nodes[0].Endpoint.Counters().Retransmitted)
+			cl.Nodes[0].Endpoint.Stats().Timeouts, cl.Nodes[0].Endpoint.Stats().Retransmitted)
 		assert.Greater(t, total, want.least, text)
 		assert.LessOrEqual(t, q.Max(0, net.Now()), want.longest, text)
 	}

@@ -348,7 +348,7 @@ func TestVoidCredits(t *testing.T) {
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
 	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32,
-		returned uint64) *Counters {
+		returned uint64) *Stats {
 		frame := make([]byte, 256)
 		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
 		wire.XCH(frame[ext:]).Set(tag, wire.CreditLen)

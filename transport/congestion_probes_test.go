@@ -307,63 +307,63 @@ func TestForgedProbes(t *testing.T) {
 		seq   uint8
 		tag   uint16
 		plain bool
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}{
-		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.ProbesAnswered
 		}},
 		{"PROBE from far behind, still", wire.Probe, wire.ProbeAlone, (100 - 1<<16) & wire.PSNMask,
-			0, 0, false, func(c *Counters) uint64 {
+			0, 0, false, func(c *Stats) uint64 {
 				return c.ProbesAnswered
 			}},
-		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Counters) uint64 {
+		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
 		{"another connection's tag", wire.Probe, wire.ProbeAlone, 100, 0, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
 		{"PROBE that is a response", wire.Probe, wire.ProbeResponse, 100, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.DropProbe
 		}},
 		{"PROBE from too far ahead", wire.Probe, wire.ProbeAlone, 101 + 1<<16, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"PROBE from too far behind", wire.Probe, wire.ProbeAlone, (99 - 1<<16) & wire.PSNMask, 0,
-			0, false, func(c *Counters) uint64 {
+			0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer, nothing agreed", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, true,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
 		{"answer with another tag", wire.ProbeAck, wire.ProbeResponse, 99, 1, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
 		{"answer that is no response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer to what was never sent", wire.ProbeAck, wire.ProbeResponse, 100, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer from too far behind", wire.ProbeAck, wire.ProbeResponse,
-			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
+			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer to no probe", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 		{"answer to another probe", wire.ProbeAck, wire.ProbeResponse, 99, 2, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 	} {

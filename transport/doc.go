@@ -4,7 +4,10 @@
 //
 // An [Endpoint] is everything one polling core needs: protection domains, memory regions,
 // completion queues and queue pairs, behind one call, [Endpoint.Poll]. The verbs keep their names
-// and meaning: a program that knows libibverbs knows this API.
+// and meaning: a program that knows libibverbs knows this API. [Endpoint.Query] is
+// ibv_query_device, [QueuePair.Modify] and [QueuePair.Query] are ibv_modify_qp and ibv_query_qp.
+// What only a Host, a simulation or a handshake does with an endpoint is in internal/endpoint
+// ([Endpoint.Loop], [Endpoint.Setup]).
 //
 // A queue pair consists of owners. Each has its own state, which only its own methods touch
 // (owners_test.go), and a group of files named after it:
@@ -49,6 +52,6 @@
 //
 // Everything belongs to the core that polls: no method may be called from another goroutine. The
 // package owns no goroutine, takes no lock, reads no clock and allocates nothing per packet; it
-// imports units, packet, cc, pace, secret, transport/wire, internal/neigh, internal/rdmacm and the
-// standard library without net, os and time.
+// imports units, packet, cc, pace, secret, transport/wire, internal/endpoint, internal/neigh,
+// internal/rdmacm and the standard library without net, os and time.
 package transport

@@ -126,7 +126,7 @@ type Endpoint struct {
 	secrets      secrets
 	nextAddr     uint64
 	asyncs       []AsyncEvent
-	counters     Counters
+	counters     Stats
 }
 
 // New makes an endpoint at time now.

@@ -229,7 +229,7 @@ func TestManagementConnects(t *testing.T) {
 					r, _ := p.b.arrived()
 					sent, received = sent+s, received+r
 					return sent == 1 && received == 1
-				}), "%+v\n%+v", p.a.ep.Counters(), p.b.ep.Counters())
+				}), "%+v\n%+v", p.a.ep.Stats(), p.b.ep.Stats())
 				conn.Disconnect(p.now)
 				require.True(t, p.run(units.Minute, func() bool {
 					return p.a.cm.Len()+p.b.cm.Len() == 0
@@ -241,7 +241,7 @@ func TestManagementConnects(t *testing.T) {
 				require.Equal(t, c.retransmitted,
 					p.a.cm.Counters().Retransmitted+p.b.cm.Counters().Retransmitted)
 				require.Zero(t,
-					p.a.ep.Counters().ManagementUnsent+p.b.ep.Counters().ManagementUnsent)
+					p.a.ep.Stats().ManagementUnsent+p.b.ep.Stats().ManagementUnsent)
 				require.False(t, p.a.ep.Loop().IsBusy() || p.b.ep.Loop().IsBusy())
 			})
 		}
@@ -268,7 +268,7 @@ func TestManagementOnABadLink(t *testing.T) {
 			return sent == n && received == n
 		}
 		require.True(t, p.run(5*units.Minute, count), "%d sent, %d received\n%+v\n%+v", sent,
-			received, p.a.ep.Counters(), p.b.ep.Counters())
+			received, p.a.ep.Stats(), p.b.ep.Stats())
 		for _, c := range conns {
 			c.Disconnect(p.now)
 		}
@@ -306,12 +306,12 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	p.a.dial("10.0.0.2")
 	require.True(t, p.a.ep.Loop().IsBusy())
 	p.settle(0)
-	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent,
+	require.EqualValues(t, 5, p.a.ep.Stats().ManagementUnsent,
 		"the queue was full three times; no route; not ours")
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(unresolvedPatience)
-	require.EqualValues(t, maxParcels+5, p.a.ep.Counters().ManagementUnsent)
+	require.EqualValues(t, maxParcels+5, p.a.ep.Stats().ManagementUnsent)
 	require.False(t, p.a.ep.Loop().IsBusy())
 }
 
@@ -333,43 +333,43 @@ func TestForgedManagement(t *testing.T) {
 		src   wire.QPN    // 0 is 1
 		addr  func(*wire.Address)
 		spoil func([]byte) []byte
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}
 	for _, c := range []forged{
-		{name: "none", count: func(c *Counters) uint64 { return c.ManagementReceived }},
-		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Counters) uint64 {
+		{name: "none", count: func(c *Stats) uint64 { return c.ManagementReceived }},
+		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Stats) uint64 {
 			return c.DropQKey
 		}},
-		{name: "too short", len: 252, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "too long", len: 260, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "from another queue pair", src: 0x11, count: func(c *Counters) uint64 {
+		{name: "too short", len: 252, count: func(c *Stats) uint64 { return c.DropManagement }},
+		{name: "too long", len: 260, count: func(c *Stats) uint64 { return c.DropManagement }},
+		{name: "from another queue pair", src: 0x11, count: func(c *Stats) uint64 {
 			return c.DropManagement
 		}},
-		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Counters) uint64 {
+		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Stats) uint64 {
 			return c.DropManagement
 		}},
 		{name: "other partition", addr: func(a *wire.Address) {
 			a.PKey = 0x8001
-		}, count: func(c *Counters) uint64 { return c.DropPKey }},
+		}, count: func(c *Stats) uint64 { return c.DropPKey }},
 		{name: "not our address", addr: func(a *wire.Address) {
 			a.Dst = netip.MustParseAddr("10.0.0.3")
-		}, count: func(c *Counters) uint64 { return c.DropDestination }},
-		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Counters) uint64 {
+		}, count: func(c *Stats) uint64 { return c.DropDestination }},
+		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Stats) uint64 {
 			return c.DropWrongService
 		}},
-		{name: "of another service", op: wire.RCSendOnly, count: func(c *Counters) uint64 {
+		{name: "of another service", op: wire.RCSendOnly, count: func(c *Stats) uint64 {
 			return c.DropWrongService
 		}},
 		{name: "a bit wrong", spoil: func(f []byte) []byte {
 			f[100] ^= 1
 			return f
-		}, count: func(c *Counters) uint64 { return c.DropICRC }},
+		}, count: func(c *Stats) uint64 { return c.DropICRC }},
 		{name: "cut off", spoil: func(f []byte) []byte {
 			return f[:200]
-		}, count: func(c *Counters) uint64 { return c.DropTruncated }},
+		}, count: func(c *Stats) uint64 { return c.DropTruncated }},
 		{name: "to queue pair 0", addr: func(a *wire.Address) {
 			a.DestQP = 0
-		}, count: func(c *Counters) uint64 { return c.DropUnknownQP }},
+		}, count: func(c *Stats) uint64 { return c.DropUnknownQP }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)

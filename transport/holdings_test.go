@@ -15,20 +15,21 @@ func TestHoldings(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(10 * units.Microsecond)
-	idle := Holdings{QueuePairs: 1, Neighbors: 2}
-	require.Equal(t, idle, p.a.Holdings())
+	idle := holdings{QueuePairs: 1, Neighbors: 2}
+	require.Equal(t, idle, p.a.Stats().Holdings)
 	require.Equal(t, [3]wire.PSN{100, 100, 100}, psns(a.qp))
 	p.la.tamper = losing(100)
 	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5*1024)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	require.True(t, p.run(units.Second, func() bool { return p.b.Holdings().Buffers == 4 }))
-	assert.Equal(t, Holdings{QueuePairs: 1, Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
+	require.True(t, p.run(units.Second, func() bool { return p.b.Stats().Holdings.Buffers == 4 }))
+	assert.Equal(t, holdings{QueuePairs: 1, Buffers: 4, Gaps: 1, Neighbors: 2},
+		p.b.Stats().Holdings)
 	assert.Equal(t, [3]wire.PSN{105, 100, 100}, psns(a.qp))
 	require.True(t, p.run(units.Second, func() bool { return a.qp.loss.recovery != nil }))
-	assert.Equal(t, Holdings{QueuePairs: 1, Recoveries: 1, Neighbors: 2}, p.a.Holdings())
+	assert.Equal(t, holdings{QueuePairs: 1, Recoveries: 1, Neighbors: 2}, p.a.Stats().Holdings)
 	p.await(a, 1)
-	assert.Equal(t, idle, p.a.Holdings())
-	assert.Equal(t, idle, p.b.Holdings())
+	assert.Equal(t, idle, p.a.Stats().Holdings)
+	assert.Equal(t, idle, p.b.Stats().Holdings)
 	assert.Equal(t, [3]wire.PSN{105, 105, 100}, psns(a.qp))
 	assert.Equal(t, wire.PSN(105), b.qp.Query().RecvPSN)
 }

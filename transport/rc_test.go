@@ -494,7 +494,7 @@ func TestRemoteErrors(t *testing.T) {
 		wr     func(a, b *side) WorkRequest
 		setup  func(t *testing.T, p *pair, a, b *side)
 		status Status
-		count  func(c *Counters) uint64
+		count  func(c *Stats) uint64
 		recv   Status // of the peer's receive; 0: none
 	}
 	write := func(addr uint64, rkey uint32, n int) func(a, b *side) WorkRequest {
@@ -503,8 +503,8 @@ func TestRemoteErrors(t *testing.T) {
 				RemoteAddr: b.mr.Addr + addr, RKey: b.mr.RKey + rkey}
 		}
 	}
-	access := func(c *Counters) uint64 { return c.NakAccess }
-	invalid := func(c *Counters) uint64 { return c.NakInvalid }
+	access := func(c *Stats) uint64 { return c.NakAccess }
+	invalid := func(c *Stats) uint64 { return c.NakInvalid }
 	for _, s := range []scene{
 		{name: "WRITE, wrong rkey", wr: write(0, 1, 64), status: StatusRemAccessErr, count: access},
 		{name: "WRITE, one byte past the end", wr: write(1<<16-63, 0, 64),
@@ -543,7 +543,7 @@ func TestRemoteErrors(t *testing.T) {
 			},
 			setup: func(t *testing.T, _ *pair, _, b *side) { b.recv(t, 9, 0, 2999) }},
 		{name: "receive into memory that is not ours", status: StatusRemOpErr,
-			count: func(c *Counters) uint64 {
+			count: func(c *Stats) uint64 {
 				return c.NakOperational
 			}, recv: StatusLocProtErr,
 			wr: func(a, b *side) WorkRequest {

@@ -522,34 +522,34 @@ func TestForgedExtension(t *testing.T) {
 		psn   wire.PSN
 		tag   uint16 // beside the right one
 		bits  uint32
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}
 	for _, c := range []forged{
-		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Counters) uint64 {
+		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 {
+		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Stats) uint64 {
 			return c.DropTag
 		}},
-		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
+		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
+		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
+		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Stats) uint64 {
 			return c.DropGhostAck
 		}},
-		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
+		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Stats) uint64 {
 			return c.DropStaleAck
 		}},
-		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
+		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Stats) uint64 {
 			return c.SelectiveAcks
 		}},
 	} {

@@ -73,7 +73,7 @@ func FuzzPacketSequence(f *testing.F) {
 			l.inbox = append(l.inbox, l.filled(sequenced(to, peer, data)))
 			settle(units.Duration(data[6]) * units.Microsecond / 16)
 			for _, x := range []*side{a, b} {
-				h := x.ep.Holdings()
+				h := x.ep.Stats().Holdings
 				require.LessOrEqual(t, h.Buffers, x.ep.maxHeld)
 				require.LessOrEqual(t, max(h.Gaps, h.Recoveries), 1)
 				require.LessOrEqual(t, h.Neighbors, 2)

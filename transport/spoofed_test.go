@@ -146,7 +146,7 @@ func TestManagementFromAGroup(t *testing.T) {
 	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
 		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
 	require.Empty(t, v.says())
-	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
+	require.EqualValues(t, 1, v.ep.Stats().DropManagement)
 }
 
 // Queue pairs and address handles hold their neighbours, from when they name them until they are

@@ -37,7 +37,7 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 //     requests leave again.
 //   - SQDrained, from ReadyToSend: no further request begins. AsyncSQDrained follows when none is
 //     outstanding.
-//   - Errored, from any state: requests and receives complete with StatusWRFlushErr.
+//   - Errored: requests and receives complete with StatusWRFlushErr. From Reset it has no effect.
 //   - Reset, from any state: requests and receives end without completions.
 func (qp *QueuePair) Modify(to State, a QPAttr) error {
 	switch to {

@@ -136,15 +136,15 @@ func TestDatagrams(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(wr *WorkRequest)
-		count func(c *Counters) uint64
+		count func(c *Stats) uint64
 	}{
 		{"wrong Q_Key", func(wr *WorkRequest) {
 			wr.RemoteQKey++
-		}, func(c *Counters) uint64 { return c.DropQKey }},
+		}, func(c *Stats) uint64 { return c.DropQKey }},
 		{"unknown queue pair", func(wr *WorkRequest) {
 			wr.RemoteQPN += 999
-		}, func(c *Counters) uint64 { return c.DropUnknownQP }},
-		{"no receive posted", func(*WorkRequest) {}, func(c *Counters) uint64 {
+		}, func(c *Stats) uint64 { return c.DropUnknownQP }},
+		{"no receive posted", func(*WorkRequest) {}, func(c *Stats) uint64 {
 			return c.UnreliableNoRecv
 		}},
 	} {

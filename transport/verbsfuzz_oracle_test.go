@@ -455,7 +455,7 @@ func (h *verbsHost) checkEmpty() {
 	_, timer := e.timers.Next()
 	require.False(t, timer, "a timer is left")
 	require.Zero(t, e.qps.count+e.regions.count)
-	held := e.Holdings()
+	held := e.Stats().Holdings
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
 		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)

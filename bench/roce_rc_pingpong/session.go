@@ -269,7 +269,7 @@ func (x *session) linger(ctx context.Context) error {
 	defer cancel()
 	repeats := func() (n uint64, err error) {
 		err = x.do(func(ep *transport.Endpoint) error {
-			n = ep.Counters().DuplicateRequests
+			n = ep.Stats().DuplicateRequests
 			return nil
 		})
 		return n, err

@@ -264,7 +264,7 @@ func floodPeer(in *orders, args []string) error {
 func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
 		c := ep.Setup().Neighbors().Counters()
-		n = l.Counters().Failed + ep.Counters().ManagementReceived + c.ARPRequestsIn +
+		n = l.Counters().Failed + ep.Stats().ManagementReceived + c.ARPRequestsIn +
 			c.SolicitationsIn
 	})
 	return n, err

@@ -157,7 +157,7 @@ func (end *peerEnd) receivedUnreliable(at *slot, wc *transport.WorkCompletion) {
 // arrived, unless the receiver ran out of receives.
 func (end *peerEnd) checkAllArrived() {
 	if end.destroyed || end.peer.destroyed ||
-		end.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
+		end.peer.node.endpoint.Stats().UnreliableNoRecv > 0 {
 		return
 	}
 	for _, m := range end.script {

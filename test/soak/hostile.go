@@ -100,7 +100,7 @@ func (sim *simulation) startForgers() {
 
 // checkHoldings checks that a host holds no more resources than its limits.
 func (n *node) checkHoldings() {
-	h := n.endpoint.Holdings()
+	h := n.endpoint.Stats().Holdings
 	most, pairs := endpoint.DefaultHeld, h.QueuePairs
 	if held := n.traits().held; held > 0 {
 		most = held

@@ -162,7 +162,7 @@ func (p *pair) everyAnswer() {
 	require.NoError(p.t,
 		x.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,
 			SGList: []transport.SGE{x.mr.SGE(0, 5)}}))
-	p.run(func() bool { return p.b.Counters().RNRSent > 0 })
+	p.run(func() bool { return p.b.Stats().RNRSent > 0 })
 	y.recv(p, 5)
 	p.run(func() bool { return x.poll() > 0 })
 	y.recv(p, 5)

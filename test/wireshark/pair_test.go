@@ -52,8 +52,8 @@ func (p *pair) run(done func() bool) {
 			p.a.Loop().Activity()+p.b.Loop().Activity() != before {
 			next = soon
 		}
-		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Counters(),
-			p.b.Counters())
+		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Stats(),
+			p.b.Stats())
 		p.now = next
 	}
 }

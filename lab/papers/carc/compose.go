@@ -295,7 +295,7 @@ func (c *course) record(j *experiment.Job) {
 			sent += float64(t.gate.Stats().Messages)
 		}
 	}
-	node := c.bed.cl.Nodes[c.bed.senders].Endpoint.Counters()
+	node := c.bed.cl.Nodes[c.bed.senders].Endpoint.Stats()
 	j.Value("asked", asked)
 	j.Value("messages", sent)
 	j.Value("explicit", float64(node.CreditsSent))

@@ -23,7 +23,7 @@ func TestReturnsRideOnAcknowledgements(t *testing.T) {
 			seed: 1, credits: &spec, v2: 40 * gbps}
 		require.NoError(t, b.build())
 		require.NoError(t, b.run(5*ms))
-		c := b.cl.Nodes[b.senders].Endpoint.Counters()
+		c := b.cl.Nodes[b.senders].Endpoint.Stats()
 		messages := uint64(0)
 		for _, bytes := range b.consumed {
 			messages += bytes / 1024

@@ -291,7 +291,7 @@ func onCommand(j *experiment.Job, n int) error {
 			return err
 		}
 	}
-	counters := c.Nodes[0].Endpoint.Counters()
+	counters := c.Nodes[0].Endpoint.Stats()
 	j.Value("sent", float64(sent))
 	j.Value("heard", float64(heard.heard))
 	j.Value("reversals", float64(heard.reversals))

@@ -225,7 +225,7 @@ func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	r.Buffer, r.Again = float64(out.Totals.Fullest), float64(out.Totals.Retransmitted)
 	r.Pauses, r.Drops = float64(out.Totals.PausesSent), float64(out.Totals.Dropped)
 	for _, n := range out.Simulation.Nodes {
-		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
+		r.Tokens += float64(n.Endpoint.Stats().TokensHeard)
 	}
 	r.Tokens *= float64(testbedK) / float64(t.received(out))
 }

@@ -154,7 +154,7 @@ func runIncast(j *experiment.Job) error {
 	j.Value("dropped", float64(out.QueueStats(0).Dropped))
 	retransmitted := uint64(0)
 	for _, n := range cl.Nodes {
-		retransmitted += n.Endpoint.Counters().Retransmitted
+		retransmitted += n.Endpoint.Stats().Retransmitted
 	}
 	j.Value("retransmitted", float64(retransmitted))
 	for i, at := range queue.Times {

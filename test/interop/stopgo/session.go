@@ -174,7 +174,7 @@ var ops = map[perftest.Verb]transport.Op{perftest.Write: transport.OpWrite,
 
 // sound returns what is wrong although all messages completed.
 func (x *exchange) sound(ep *transport.Endpoint) error {
-	switch stops, c := x.flow.stops, ep.Counters(); {
+	switch stops, c := x.flow.stops, ep.Stats(); {
 	case x.qp.State() != transport.ReadyToSend:
 		return fmt.Errorf("the queue pair is in %v", x.qp.State())
 	case len(stops) != 2*x.settings.messages:
