@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/dpdk"
-	"github.com/goroce/goroce/internal/dpdktest/faults"
+	"github.com/goroce/goroce/dpdk/faults"
 	"github.com/goroce/goroce/transport"
 )
 

@@ -13,9 +13,10 @@
 // states S1 to S4 in sensor.go, and the further inputs from which a Sensor detects imminent cache
 // misses in missdetector.go.
 //
-// The halves exchange cc.Notices of kind CREDIT. A CREDIT carries the number of credits and the
-// number of lines returned since the connection began, so a lost, duplicated or late CREDIT does no
-// harm. A sender that waits queries the receiver, which makes up for the loss of the last CREDIT.
+// The halves exchange cc.ControlMessages of kind CREDIT. A CREDIT carries the number of credits and
+// the number of lines returned since the connection began, so a lost, duplicated or late CREDIT
+// does no harm. A sender that waits queries the receiver, which makes up for the loss of the last
+// CREDIT.
 //
 // An Endpoint and everything it made belong to the core that polls it. The package owns no
 // goroutine, takes no lock, reads no clock, allocates nothing per message or notice, and imports

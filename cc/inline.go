@@ -69,8 +69,8 @@ func (c *Inline) decide(f *inlineFlow, d Decision) {
 	f.decision = d
 }
 
-// Wants implements Controller.
-func (c *Inline) Wants(f Flow) EventSet { return c.flows[f].wants }
+// Events implements Controller.
+func (c *Inline) Events(f Flow) EventSet { return c.flows[f].wants }
 
 // Report implements Controller. An event of a removed flow, or one that the flow does not bind, is
 // ignored.

@@ -56,7 +56,7 @@ func TestInlineBinding(t *testing.T) {
 		var c Inline
 		s := &script{wants: Events(RTT, CNP), answer: constant(Decision{Window: 1})}
 		f := c.Add(s, 0)
-		assert.Equal(t, s.wants, c.Wants(f))
+		assert.Equal(t, s.wants, c.Events(f))
 		c.Decision(f)
 		c.Report(&Event{Kind: k, Flow: f}, 9)
 		_, changed := c.Decision(f)
@@ -166,7 +166,7 @@ func TestInlineRemoveAndReuse(t *testing.T) {
 	f := c.Add(old, 0)
 	c.Remove(f)
 	c.Remove(f) // once more changes nothing
-	assert.Zero(t, c.Wants(f))
+	assert.Zero(t, c.Events(f))
 	c.Report(&Event{Kind: ACK, Flow: f}, 0)
 	assert.Equal(t, units.Time(10).Add(units.Forever), c.Poll(10))
 	assert.Empty(t, old.heard)

@@ -150,7 +150,7 @@ func (m *model) add(a Algorithm, at units.Time) *sender {
 	m.flows = append(m.flows, s)
 	m.after(at.Sub(m.now), func() {
 		s.flow = m.ctl.Add(a, m.now)
-		s.wants = m.ctl.Wants(s.flow)
+		s.wants = m.ctl.Events(s.flow)
 		s.on = true
 		s.heed()
 	})

@@ -16,7 +16,7 @@ type Spec struct {
 }
 
 // Control makes the algorithms of flows: a Spec, or a Spec with something around it.
-type Control interface {
+type Factory interface {
 	// New returns the algorithm for one flow, or an error if it cannot work on this path.
 	New(path Path) (Algorithm, error)
 	// Name returns the short form, String the full one.

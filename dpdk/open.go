@@ -209,6 +209,9 @@ func (d *Device) describe(info ethdev.Info) {
 	if d.loop != nil {
 		d.info.Name = fmt.Sprintf("loop:%s/%d", d.url.Name, d.loop.end)
 	}
+	if d.url.Scheme == AFPacket || d.url.Scheme == AFXDP {
+		d.info.RxCoalescing = rxCoalescing(d.url.Name)
+	}
 	if link, err := d.port.LinkGetNowait(); err == nil && d.url.Scheme == PCI {
 		d.info.LinkRate = units.BitRate(link.Mbps) * units.Mbps // virtual drivers invent one
 	}

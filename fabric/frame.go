@@ -145,19 +145,19 @@ func (n *Network) label(f *frame, data []byte) {
 	}
 	switch {
 	case ether == etherIPv4 && len(data) >= l3+24:
-		ip := wire.IPv4(data[l3:])
-		f.l3, f.dscp, f.ecn = uint8(l3), ip.TOS()>>2, ip.TOS()&3
+		ip := wire.View[wire.IPv4](data[l3:])
+		f.l3, f.dscp, f.ecn = uint8(l3), ip.TOS>>2, ip.TOS&3
 		port := uint16(0)
-		if ip.Protocol() == protoUDP {
+		if ip.Protocol == protoUDP {
 			port = binary.BigEndian.Uint16(data[l3+20:])
 		}
 		f.hash = flowHash(binary.BigEndian.Uint32(data[l3+12:]),
 			binary.BigEndian.Uint32(data[l3+16:]), port)
 	case ether == etherIPv6 && len(data) >= l3+44:
-		ip := wire.IPv6(data[l3:])
+		ip := wire.View[wire.IPv6](data[l3:])
 		f.l3, f.dscp, f.ecn = uint8(l3), ip.TrafficClass()>>2, ip.TrafficClass()&3
 		port := uint16(0)
-		if ip.NextHeader() == protoUDP {
+		if ip.NextHeader == protoUDP {
 			port = binary.BigEndian.Uint16(data[l3+40:])
 		}
 		f.hash = flowHash(mix128(data[l3+8:]), mix128(data[l3+24:]), port)
@@ -177,10 +177,10 @@ func (f *frame) mark() {
 // setTOS writes DSCP and ECN into the IP header.
 func (f *frame) setTOS(tos uint8) {
 	if ip := f.mem[f.l3:]; ip[0]>>4 == 4 {
-		wire.IPv4(ip).SetTOS(tos)
-		wire.IPv4(ip).UpdateChecksum()
+		wire.View[wire.IPv4](ip).TOS = tos
+		wire.View[wire.IPv4](ip).UpdateChecksum()
 	} else {
-		wire.IPv6(ip).SetTrafficClass(tos)
+		wire.View[wire.IPv6](ip).SetTrafficClass(tos)
 	}
 }
 

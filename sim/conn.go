@@ -107,6 +107,16 @@ func (s *Simulation) BaseRTT(from, to int) units.Duration {
 	return s.Net.BaseRTT(from, to, s.Hosts.PathMTU+dataOverhead, ackLen)
 }
 
+// BaseRTT returns the BaseRTT of the simulation that New would build, for settings that depend on
+// it.
+func (s Scenario) BaseRTT(from, to int) (units.Duration, error) {
+	b := &Simulation{Scenario: s}
+	if err := b.build(); err != nil {
+		return 0, err
+	}
+	return b.BaseRTT(from, to), nil
+}
+
 // path is what congestion control is told of the path of a connection.
 func (s *Simulation) path(p Pair) cc.Path {
 	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT |

@@ -15,6 +15,9 @@
 // A [Bottleneck] is the scenario of flows that share one link. Algorithms of other modules take
 // part once they are registered ([github.com/goroce/goroce/cc.Register]): docs/tutorial-cc.md.
 //
+// A [Workload] is flows declared one by one, a stream of flows, programs that send requests as
+// perftest does, and programs that consume messages at their own pace from a model of the cache.
+//
 // [New] stops before time begins. The [Simulation] that it returns connects queue pairs, drives
 // flows and messages, and gives access to every switch, host and endpoint, for experiments that a
 // Scenario does not express.

@@ -69,7 +69,7 @@ const tokenQueue = 5
 var marking = fabric.Queue{ECN: fabric.ECN{Kmin: 80_000, Kmax: 80_000, Pmax: 1}}
 
 // all gives every flow the same control.
-func all(c cc.Control) func(sim.Pair, *sim.Service) {
+func all(c cc.Factory) func(sim.Pair, *sim.Service) {
 	return func(_ sim.Pair, s *sim.Service) { s.Control = c }
 }
 
@@ -153,7 +153,7 @@ func TestBaselinesOfOffload(t *testing.T) {
 	control, err := cc.Parse("dctcp")
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		control cc.Control
+		control cc.Factory
 		make    func() (cc.Controller, error)
 	}{
 		"ccp": {control, func() (cc.Controller, error) {

@@ -33,5 +33,6 @@ func isForeign(frame []byte) bool {
 	if p.Parse(frame) != nil {
 		return false // ARP
 	}
-	return p.Op >= 0xC0 || p.BTH().Reserved7() != 0 || p.BTH().Reserved6() != 0
+	return p.Op >= 0xC0 || p.BTH().Ack&^wire.BTHAckReq != 0 ||
+		p.BTH().Congestion&^(wire.BTHFECN|wire.BTHBECN) != 0
 }

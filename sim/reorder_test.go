@@ -23,7 +23,7 @@ func (r rising) Send(class ports.Class, bufs []ports.Buf) int {
 	for i := range bufs {
 		var p wire.Packet
 		if p.Parse(bufs[i].Data()) == nil && p.Op.Info().Kind == wire.Write && p.PSN>>4&1 != 0 {
-			p.IPv4().SetTOS(8<<2 | p.ECN)
+			p.IPv4().TOS = 8<<2 | p.ECN
 			p.IPv4().UpdateChecksum()
 		}
 	}

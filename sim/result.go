@@ -18,6 +18,8 @@ type Result struct {
 	Failed     int            // flows and messages that failed, where they may
 	Traces     []*Trace       // of declared flows, in their order
 	Requests   []*RequestLog  // of Workload.Requests, in their order
+	Messages   []*MessageLog  // of Workload.Messages, in their order
+	Programs   []*ProgramLog  // of Workload.Programs, in their order
 	Queues     []*QueueTrace  // of Probes.Queues, in their order
 	Stored     *fabric.Series // bytes in the buffer of the fullest switch, where Probes say so
 	Totals     Totals

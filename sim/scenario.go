@@ -101,7 +101,7 @@ func (s *Simulation) prepare() error {
 	switch {
 	case s.Hosts.Cold:
 		return nil
-	case s.Workload.Traffic != nil || len(s.Workload.Requests) > 0:
+	case !s.Workload.declared():
 		if err := s.Introduce(); err != nil {
 			return err
 		}
@@ -129,6 +129,9 @@ func (s *Simulation) begin() error {
 		t.Goodput = s.Net.SampleRate(s.Probes.interval(), t.received)
 	}
 	s.recordBuffers()
+	if err := s.startPrograms(); err != nil {
+		return err
+	}
 	for i := range s.Workload.Requests {
 		if err := s.request(&s.Workload.Requests[i]); err != nil {
 			return err
@@ -199,7 +202,7 @@ func (s *Simulation) over(at units.Duration) bool {
 		}
 	}
 	switch {
-	case len(w.Requests) > 0:
+	case len(w.Requests)+len(w.Messages) > 0:
 		return false
 	case w.Traffic == nil:
 		return true

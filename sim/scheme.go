@@ -22,7 +22,7 @@ type Scheme struct {
 	// Control is the congestion control of senders, with or without a virtual priority around it
 	// (prioplus.Spec). Connections agree to all extensions then, but to selective repeat only with
 	// Selective. nil is Algorithm.
-	Control cc.Control
+	Control cc.Factory
 	// Algorithm makes the congestion control of one endpoint's connections where Control is nil;
 	// nil is the transport's default, a window of a MiB.
 	Algorithm func() cc.Algorithm
@@ -77,7 +77,7 @@ type PortWrapper func(host int, p packet.Port) packet.Port
 
 // Service is how one connection, or one flow, is served.
 type Service struct {
-	Control                   cc.Control
+	Control                   cc.Factory
 	Admit                     Admission
 	Credits                   Crediting
 	TrafficClass, AnswerClass uint8
@@ -146,18 +146,18 @@ func grantingBy(spec tocc.Spec) Admission {
 }
 
 // Watched is a control with something around each of its algorithms, such as a recorder.
-func Watched(c cc.Control, around func(cc.Algorithm) cc.Algorithm) cc.Control {
+func Watched(c cc.Factory, around func(cc.Algorithm) cc.Algorithm) cc.Factory {
 	return watched{c, around}
 }
 
 type watched struct {
-	cc.Control
+	cc.Factory
 	around func(cc.Algorithm) cc.Algorithm
 }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (w watched) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := w.Control.New(path)
+	a, err := w.Factory.New(path)
 	if err != nil {
 		return nil, err
 	}

@@ -49,13 +49,7 @@ type Node struct {
 // New builds the network of a scenario and the endpoints of all its hosts.
 func New(scenario Scenario) (*Simulation, error) {
 	s := &Simulation{Scenario: scenario}
-	if s.Topology == nil {
-		return nil, errors.New("sim: the scenario has no topology")
-	}
-	s.fill()
-	s.Scheme.instantiate()
-	s.Net = s.Topology.Build(s.parts())
-	if err := s.Net.Build(); err != nil {
+	if err := s.build(); err != nil {
 		return nil, err
 	}
 	s.source, s.sink = make([]byte, s.Hosts.Chunk), make([]byte, s.Hosts.Chunk)
@@ -67,6 +61,17 @@ func New(scenario Scenario) (*Simulation, error) {
 		s.Nodes = append(s.Nodes, n)
 	}
 	return s, nil
+}
+
+// build builds the network.
+func (s *Simulation) build() error {
+	if s.Topology == nil {
+		return errors.New("sim: the scenario has no topology")
+	}
+	s.fill()
+	s.Scheme.instantiate()
+	s.Net = s.Topology.Build(s.parts())
+	return s.Net.Build()
 }
 
 // fill replaces zeros by the defaults they stand for.
@@ -83,6 +88,10 @@ func (s *Simulation) fill() {
 	}
 	if h.Timeout == 0 {
 		h.Timeout = 8
+	}
+	for _, m := range s.Workload.Messages {
+		h.Chunk = max(h.Chunk, m.Bytes)
+		h.Receives, h.SendDepth = max(h.Receives, m.Depth), max(h.SendDepth, m.Depth+2)
 	}
 	if s.Scheme.bolt && s.Scheme.Switch.Queues == nil {
 		s.Scheme.Switch.Queues = fabric.Queues{{Bolt: Bolt(h.PathMTU)}}.At()

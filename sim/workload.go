@@ -22,10 +22,15 @@ type Workload struct {
 	Span units.Duration
 	// Requests are messages that programs send one after another.
 	Requests []Requests
+	// Messages are what programs send to the Programs of other hosts, which consume them at their
+	// own pace.
+	Messages []Messages
+	Programs []Program
 	// MayFail lets the run go on when a connection fails, as one does whose peer is gone for too
 	// long. The Result counts them.
 	MayFail bool
-	// Jitter delays the start of each of Flows by up to so much, drawn from the seed.
+	// Jitter delays the start of each of Flows and Requests by less than that, drawn from the
+	// seed.
 	Jitter units.Duration
 	// Noise, unless nil, draws the error of each delay that the algorithms of Flows hear of.
 	Noise func(*rand.Rand) units.Duration
@@ -35,6 +40,11 @@ type Workload struct {
 	KeepGaps bool
 }
 
+// declared reports whether the workload has nothing but declared flows.
+func (w *Workload) declared() bool {
+	return w.Traffic == nil && len(w.Requests)+len(w.Messages) == 0
+}
+
 // Flow is one declared flow.
 type Flow struct {
 	From, To int
@@ -42,7 +52,7 @@ type Flow struct {
 	Start    units.Duration
 	Stop     units.Duration // sends nothing more from then on; 0 is when all Bytes are through
 	Bytes    units.Bytes    // payload; 0 is as much as time admits
-	Control  cc.Control     // nil is the Scheme's
+	Control  cc.Factory     // nil is the Scheme's
 	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows
 	// have one, or none.
 	Admission interface {
@@ -125,6 +135,7 @@ type Requests struct {
 	Every    units.Duration // between the posts of two, at least; 0 posts whenever there is room
 	Think    units.Duration // from the end of one to the post of the next
 	Start    units.Duration
+	Stop     units.Duration // posts nothing more from then on; 0 never stops
 }
 
 // request begins a program, and lists its messages in the Result.
@@ -134,11 +145,17 @@ func (s *Simulation) request(r *Requests) error {
 		return err
 	}
 	log := &RequestLog{Requests: *r, Conn: conn}
+	if s.Workload.Jitter > 0 {
+		log.Start += units.Duration(s.Net.Rand().Int64N(int64(s.Workload.Jitter)))
+	}
 	s.result.Requests = append(s.result.Requests, log)
 	w := &Writer{Conn: conn, Bytes: r.Bytes, Depth: max(1, r.Depth), Every: r.Every, Think: r.Think}
+	if r.Stop > 0 {
+		w.stop = s.zero.Add(r.Stop)
+	}
 	w.Ended = func(posted, ended units.Time) {
 		log.Done = append(log.Done, Request{posted.Sub(s.zero), ended.Sub(s.zero)})
 	}
-	w.Begin(s.zero.Add(r.Start))
+	w.Begin(s.zero.Add(log.Start))
 	return nil
 }

@@ -19,6 +19,7 @@ type Writer struct {
 
 	posted  []units.Time // of those outstanding
 	overdue bool
+	stop    units.Time // posts nothing more from then on, unless 0
 }
 
 // Begin posts the first message at a time, or as many as may be outstanding.
@@ -42,6 +43,9 @@ func (w *Writer) post() {
 		return
 	}
 	net := w.simulation().Net
+	if w.stop > 0 && !net.Now().Before(w.stop) {
+		return
+	}
 	w.posted = append(w.posted, net.Now())
 	if err := w.Conn.Write(w.Bytes); err != nil {
 		w.failed(err)

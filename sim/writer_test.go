@@ -45,3 +45,26 @@ func TestWriter(t *testing.T) {
 		assert.InDelta(t, c.messages, ended, 0.02*c.messages+1, c.what)
 	}
 }
+
+func TestJitterOfRequests(t *testing.T) {
+	s := sim.Scenario{
+		Topology: sim.Star(3, fabric.Link{Rate: 25 * units.Gbps, Delay: units.Microsecond}),
+		Workload: sim.Workload{
+			Requests: []sim.Requests{{From: 0, To: 2, Bytes: 4096, Start: 5 * units.Microsecond},
+				{From: 1, To: 2, Bytes: 4096}},
+			Jitter: 10 * units.Microsecond,
+		},
+		Seed: 3, Until: 50 * units.Microsecond,
+	}
+	r, err := s.Run(t.Context())
+	require.NoError(t, err)
+	starts := map[units.Duration]bool{}
+	for i, log := range r.Requests {
+		late := log.Start - s.Workload.Requests[i].Start
+		assert.GreaterOrEqual(t, late, units.Duration(0))
+		assert.Less(t, late, s.Workload.Jitter)
+		assert.Equal(t, log.Start, log.Done[0].Posted)
+		starts[late] = true
+	}
+	assert.Len(t, starts, 2, "drawn for each program")
+}

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is one direction of a connection packet by packet: a transport with selective repeat on
-// either side, a wire with a delay, and a fate for each frame.
+// model is one direction of a connection, packet by packet: a transport with selective repeat at
+// either end, and a wire with a delay and a fate for each frame.
 type model struct {
 	t    testing.TB
 	path cc.Path
@@ -30,30 +30,30 @@ type model struct {
 
 	// The sender.
 	packets  []packet
-	next     int   // of packets, the first that never left
-	again    []int // that were lost
+	next     int   // the first packet that was never sent
+	again    []int // lost packets
 	waits    units.Bytes
 	inFlight units.Bytes
 	loose    units.Bytes // unscheduled and not acknowledged
-	free     units.Time  // its link
-	freeWake units.Time  // the poll for it
-	paused   units.Time  // it does nothing until then
+	free     units.Time  // when its link is idle
+	freeWake units.Time  // the poll for that
+	paused   units.Time  // the sender does nothing until then
 	rto      units.Duration
-	asked    units.Time // the poll that is due
+	asked    units.Time // when the next poll is due
 
 	// The receiver.
 	arrived   []bool
 	told      []bool // missing
 	epsn      int
 	seen      int        // one past the newest
-	tokenAt   units.Time // when the next TOKEN may leave
-	tokenWake units.Time // the poll for it
+	tokenAt   units.Time // when the next TOKEN may be sent
+	tokenWake units.Time // the poll for that
 	askedR    units.Time
-	queue     []cc.Notice // of credits
+	queue     []cc.ControlMessage // queued credits
 	draining  bool
 
 	// The wire.
-	busy  units.Time // the bottleneck
+	busy  units.Time // until when the bottleneck is busy
 	tally struct {
 		unscheduled, lost, retransmitted, missing units.Bytes
 		most                                      units.Bytes // unscheduled, not acknowledged
@@ -77,7 +77,7 @@ func newModel(t testing.TB, spec Spec, path cc.Path, seed uint64) *model {
 	if a := granter.Algorithm(); a != nil {
 		m.flow = m.inline.Add(a, m.Now)
 		d, _ := m.inline.Decision(m.flow)
-		granter.Decide(d, m.Now)
+		granter.Apply(d, m.Now)
 	}
 	return m
 }
@@ -106,15 +106,15 @@ func (m *model) wakeAlgorithm() {
 
 func (m *model) decide() {
 	if d, ok := m.inline.Decision(m.flow); ok {
-		m.granter.Decide(d, m.Now)
+		m.granter.Apply(d, m.Now)
 	}
 }
 
-func (*model) Ask() {}
+func (*model) Reschedule() {}
 
 func (m *model) after(d units.Duration, do func()) { m.At(m.Now.Add(d), do) }
 
-// post puts a message into the send queue.
+// post appends a message to the send queue.
 func (m *model) post(bytes units.Bytes) {
 	for left, first := bytes, true; left > 0; first = false {
 		p := packet{bytes: min(left, m.path.Payload)}
@@ -132,7 +132,7 @@ func (m *model) post(bytes units.Bytes) {
 
 func (m *model) backlog() cc.Backlog { return cc.Backlog{Waits: m.waits, InFlight: m.inFlight} }
 
-// send is a poll of the sender.
+// send polls the sender.
 func (m *model) send() {
 	if m.Now.Before(m.paused) {
 		m.At(m.paused, m.send)
@@ -150,12 +150,12 @@ func (m *model) send() {
 		if !m.gate.Ready(&out, m.Now) {
 			break
 		}
-		m.leave(i, m.gate.Took(&out, m.Now))
+		m.leave(i, m.gate.Sent(&out, m.Now))
 	}
 	m.later()
 }
 
-// later polls the sender again when it is time.
+// later schedules the sender's next poll.
 func (m *model) later() {
 	if at := m.gate.Next(); at != 0 &&
 		(m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.Now)) {
@@ -214,7 +214,7 @@ func (m *model) timeout(i int, sent units.Time) {
 	}
 }
 
-// lose puts a packet among those that wait.
+// lose returns a packet to the backlog.
 func (m *model) lose(i int) {
 	p := &m.packets[i]
 	if !p.out || p.acked {
@@ -231,7 +231,7 @@ func (m *model) lose(i int) {
 	m.gate.Lost(p.bytes, m.backlog(), m.Now)
 }
 
-// arrive is a packet of data at the receiver.
+// arrive processes a packet of data at the receiver.
 func (m *model) arrive(i int, a cc.Arrival) {
 	m.sawUpTo(i)
 	a.Behind = i < m.seen
@@ -248,12 +248,12 @@ func (m *model) arrive(i int, a cc.Arrival) {
 	}
 }
 
-// sawUpTo tells of packets before i that did not come.
+// sawUpTo reports packets before i that did not arrive.
 func (m *model) sawUpTo(i int) {
 	for j := m.epsn; j < i; j++ {
 		if !m.arrived[j] && !m.told[j] && j >= m.seen {
 			m.told[j] = true
-			m.tally.missing += m.path.Payload // a transport knows no better
+			m.tally.missing += m.path.Payload // the transport does not know their length
 			m.granter.Missing(1, m.path.Payload, m.Now)
 		}
 	}
@@ -271,7 +271,7 @@ func (m *model) ack(i int) {
 			m.loose -= p.bytes
 		}
 		p.out = false
-	} else { // it was taken for lost
+	} else { // it counted as lost
 		m.waits -= p.bytes
 		for k, j := range m.again {
 			if j == i {
@@ -283,7 +283,7 @@ func (m *model) ack(i int) {
 	m.send()
 }
 
-// receive is a poll of the receiver.
+// receive polls the receiver.
 func (m *model) receive() {
 	at := m.granter.Next()
 	for ; at != 0 && !at.After(m.Now); at = m.granter.Next() {
@@ -311,7 +311,7 @@ func (m *model) receive() {
 	}
 }
 
-func (m *model) space(n cc.Notice) {
+func (m *model) space(n cc.ControlMessage) {
 	if n.Releases > 0 {
 		m.tokenAt = max(m.tokenAt, m.Now).Add(m.path.LineRate.Duration(n.Releases + TokenWire))
 	}
@@ -333,7 +333,7 @@ func (m *model) drain() {
 	})
 }
 
-func (m *model) carryToken(n cc.Notice) {
+func (m *model) carryToken(n cc.ControlMessage) {
 	var missing []int
 	for j := m.epsn; n.Missing && j < m.seen && len(missing) < 32; j++ {
 		if !m.arrived[j] {
@@ -345,7 +345,7 @@ func (m *model) carryToken(n cc.Notice) {
 	}
 	m.after(m.path.BaseRTT/2, func() {
 		n.Congested = m.rng.Float64() < m.marks
-		require.NoError(m.t, m.gate.Hear(&n, m.backlog(), m.Now))
+		require.NoError(m.t, m.gate.Receive(&n, m.backlog(), m.Now))
 		for _, j := range missing {
 			if m.Now.Sub(m.packets[j].sent) > m.path.BaseRTT {
 				m.lose(j)
@@ -355,7 +355,7 @@ func (m *model) carryToken(n cc.Notice) {
 	})
 }
 
-func (m *model) carryRTS(n cc.Notice) {
+func (m *model) carryRTS(n cc.ControlMessage) {
 	if m.rng.Float64() < m.lossRTS {
 		return
 	}
@@ -368,12 +368,13 @@ func (m *model) carryRTS(n cc.Notice) {
 			m.sawUpTo(upto)
 			m.seen = max(m.seen, upto)
 		}
-		require.NoError(m.t, m.granter.Hear(&n, m.Now))
+		require.NoError(m.t, m.granter.Receive(&n, m.Now))
 		m.receive()
 	})
 }
 
-// run goes on until everything is acknowledged and nothing is left to do, or until d has passed.
+// run runs the model until everything is acknowledged and nothing is left to do, or until d has
+// passed.
 func (m *model) run(d units.Duration) {
 	m.Run(m.Now.Add(d))
 }

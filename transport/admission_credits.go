@@ -11,41 +11,41 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// credits is a queue pair's part in credits for lines of a cache (cc.CreditGate, cc.CreditGranter;
-// CARC): the sender's gate, among others in admission.gate, and the receiver's granter. What the
-// granter has to say rides on an ACK where one leaves; else it goes as a CREDIT of its own when its
-// time has come.
+// credits is a queue pair's state of credits for cache lines (cc.CreditGate, cc.CreditGranter;
+// CARC): the sender's gate, possibly one of several in admission.gate, and the receiver's granter.
+// The granter's credits ride on an ACK if one leaves in time; otherwise they leave as a CREDIT of
+// their own when they are due.
 type credits struct {
 	gate    cc.CreditGate
 	granter cc.CreditGranter
 	agreed  bool
-	writes  bool      // plain WRITEs take credits, too
-	notice  cc.Notice // the one that rides on the ACK at hand
+	writes  bool              // plain WRITEs take credits, too
+	notice  cc.ControlMessage // the credits that ride on the ACK being built
 
-	messages uint64      // that were delivered and are not consumed
-	bytes    units.Bytes // of them
-	lengths  []uint32    // of them, a ring: when posting a receive consumes the oldest
-	oldest   uint64
+	messages uint64      // delivered and not consumed
+	bytes    units.Bytes // their payload
+	lengths  []uint32    // their lengths, a ring; nil unless posting a receive consumes the oldest
+	oldest   uint64      // index of the oldest in lengths
 
-	next units.Time // of the granter, when the timer was last set for it
+	next units.Time // the granter's deadline that the timer was last set for
 }
 
-// check says what cannot be agreed on.
+// check returns an error for terms that cannot be agreed on.
 func (c *credits) check() error {
 	for _, t := range c.terms() {
 		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
-			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d "+
+			return fmt.Errorf("credits for lines of %d bytes: want a power of two from %d "+
 				"to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
 		if t.Lines > wire.MaxCreditLines {
-			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines,
+			return fmt.Errorf("credits for %d lines: want at most %d: %w", t.Lines,
 				wire.MaxCreditLines, ErrInvalid)
 		}
 	}
 	return nil
 }
 
-// terms returns those of both halves.
+// terms returns the terms of the gate and of the granter.
 func (c *credits) terms() (all []cc.CreditTerms) {
 	if c.gate != nil {
 		all = append(all, c.gate.Terms())
@@ -56,7 +56,7 @@ func (c *credits) terms() (all []cc.CreditTerms) {
 	return all
 }
 
-// offer adds what credits need to what the peer is offered.
+// offer adds the features and terms of credits to the offer to the peer.
 func (c *credits) offer(o *wire.Offer) {
 	for i, t := range c.terms() {
 		shift := uint8(bits.TrailingZeros64(uint64(t.Line)))
@@ -76,8 +76,8 @@ func (c *credits) offer(o *wire.Offer) {
 	}
 }
 
-// agreeCredits leaves of the credits' halves those that the peer has the other half of, and tells
-// them the terms.
+// agreeCredits detaches a gate or granter whose counterpart the peer lacks, and passes the agreed
+// terms to the rest.
 func (a *admission) agreeCredits(x *wire.Agreement) {
 	c := &a.credits
 	if x.Features&wire.FeatureCredit == 0 || x.SendCredits == 0 {
@@ -100,7 +100,8 @@ func (a *admission) agreeCredits(x *wire.Agreement) {
 	c.agreed = c.gate != nil || c.granter != nil
 }
 
-// dropCredits ends the granter's part: what was delivered and never consumed is its cache's again.
+// dropCredits detaches the granter. The granter's cache gets the lines back that were never
+// consumed.
 func (a *admission) dropCredits() {
 	if c := &a.credits; c.granter != nil {
 		c.granter.Attach(nil)
@@ -108,7 +109,7 @@ func (a *admission) dropCredits() {
 	}
 }
 
-// onDelivered tells the granter of a message that is here, whole.
+// onDelivered reports a complete message to the granter.
 func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c := &a.credits
 	if c.granter == nil || !completes && !c.writes {
@@ -120,7 +121,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c.messages++
 	c.bytes += bytes
 	if away := a.qp.ep.arrived.away; away > longestPhase {
-		if g, ok := c.granter.(cc.Absentee); ok {
+		if g, ok := c.granter.(cc.AbsenceObserver); ok {
 			g.Away(away, a.qp.ep.now)
 		}
 	}
@@ -135,12 +136,12 @@ func (a *admission) consume(bytes units.Bytes) error {
 	}
 	c := &a.credits
 	if c.lengths != nil {
-		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so "+
+		return fmt.Errorf("transport: QP %#x: consumed: posting a receive reports it "+
 			"(ConsumeOnPost): %w", uint32(a.qp.Num), ErrInvalid)
 	}
 	if c.messages == 0 || bytes < 0 || bytes > c.bytes {
-		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages "+
-			"of together %d bytes are left: %w",
+		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, but %d messages "+
+			"of %d bytes in total are left: %w",
 			uint32(a.qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
 	}
 	a.onConsumed(bytes)
@@ -168,8 +169,8 @@ func (qp *QueuePair) consumeOnPost() error {
 		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w",
 			uint32(qp.Num), ErrInvalid)
 	case qp.adm.creditsWrites():
-		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no "+
-			"receives: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits without "+
+			"a receive: %w", uint32(qp.Num), ErrInvalid)
 	}
 	qp.adm.consumeOnPost(qp.rcv.depth())
 	return nil
@@ -178,16 +179,16 @@ func (qp *QueuePair) consumeOnPost() error {
 // grantsCredits reports whether the queue pair has a granter of credits.
 func (a *admission) grantsCredits() bool { return a != nil && a.credits.granter != nil }
 
-// creditsWrites reports whether plain WRITEs take credits of the granter.
+// creditsWrites reports whether plain WRITEs take credits from the granter.
 func (a *admission) creditsWrites() bool { return a.credits.granter.Terms().Writes }
 
 // hasCredits reports whether the peer agreed to credits.
 func (a *admission) hasCredits() bool { return a != nil && a.credits.agreed }
 
-// consumeOnPost has receives, of which there is room for n, consume messages when they are posted.
+// consumeOnPost makes posted receives consume messages; n is the depth of the receive queue.
 func (a *admission) consumeOnPost(n int) { a.credits.lengths = make([]uint32, n+1) }
 
-// onResponse tells the gate of credits that the program has the response to a message.
+// onResponse reports to the gate of credits that the program has the response to a message.
 func (a *admission) onResponse(bytes units.Bytes) {
 	if a == nil || a.credits.gate == nil {
 		return
@@ -198,7 +199,7 @@ func (a *admission) onResponse(bytes units.Bytes) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// onReceivePosted consumes the oldest message, where posting a receive does.
+// onReceivePosted consumes the oldest message if ConsumeOnPost was called.
 func (a *admission) onReceivePosted() {
 	c := &a.credits
 	if c.lengths == nil || c.granter == nil || c.messages == 0 {
@@ -209,12 +210,12 @@ func (a *admission) onReceivePosted() {
 	a.onConsumed(units.Bytes(bytes))
 }
 
-// scheduleCredits sees to it that the granter says what it has to say.
+// scheduleCredits schedules a CREDIT that is due, or sets the timer for the next.
 func (a *admission) scheduleCredits(now units.Time) {
 	switch next := a.credits.granter.Next(); {
 	case next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored:
 	case next.After(now):
-		if c := &a.credits; next != c.next { // with a burst of messages it is the same for all
+		if c := &a.credits; next != c.next { // the same for a whole burst of messages
 			c.next = next
 			a.qp.setTimer()
 		}
@@ -223,7 +224,7 @@ func (a *admission) scheduleCredits(now units.Time) {
 	}
 }
 
-// hasCreditDue reports whether a CREDIT's time has come, and no ACK leaves that it could ride on.
+// hasCreditDue reports whether a CREDIT is due and no ACK is about to leave that could carry it.
 func (a *admission) hasCreditDue() bool {
 	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
 		return false
@@ -233,7 +234,7 @@ func (a *admission) hasCreditDue() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// sendCredit sends what the granter has to say. It returns false when the port has no room.
+// sendCredit sends the granter's CREDIT. It returns false when the port has no room.
 func (a *admission) sendCredit() bool {
 	qp := a.qp
 	e := qp.ep
@@ -249,14 +250,14 @@ func (a *admission) sendCredit() bool {
 	return true
 }
 
-// emitCredit returns what the granter has to say, for which the timer is not set any more.
-func (a *admission) emitCredit() (cc.Notice, bool) {
+// emitCredit returns the granter's control message, for which the timer need not run any more.
+func (a *admission) emitCredit() (cc.ControlMessage, bool) {
 	a.credits.next = 0
 	return a.credits.granter.Emit(false, a.qp.ep.now)
 }
 
-// buildCredit puts a CREDIT in line to leave.
-func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+// buildCredit builds a CREDIT into b and queues it for transmission.
+func (a *admission) buildCredit(b *packet.Buf, n *cc.ControlMessage, psn wire.PSN) {
 	qp := a.qp
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
@@ -266,16 +267,16 @@ func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 	a.pushControl(b, frame, packet.ClassAck, n)
 }
 
-func setCredit(t wire.Credit, n *cc.Notice) {
-	flags := wire.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) |
+func setCredit(t wire.Credit, n *cc.ControlMessage) {
+	flags := wire.CreditAsks.When(n.Flags&cc.FlagQuery != 0) |
 		wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
 	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
 		wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
 	t.Set(flags, n.Epoch, n.Credits, n.Returned)
 }
 
-// creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it
-// says now.
+// creditLen takes the granter's credits for the next ACK. It returns how many bytes of TLVs they
+// need.
 func (a *admission) creditLen() int {
 	if a == nil || a.credits.granter == nil {
 		return 0
@@ -291,7 +292,7 @@ func (a *admission) creditLen() int {
 	return wire.CreditLen + wire.HostLen
 }
 
-// putCredit writes what creditLen found into the TLVs of an ACK.
+// putCredit writes the credits that creditLen took into the TLVs of an ACK.
 func (a *admission) putCredit(area []byte) {
 	qp := a.qp
 	n := &a.credits.notice
@@ -303,7 +304,7 @@ func (a *admission) putCredit(area []byte) {
 	qp.setTimer()
 }
 
-// receiveCredit hears a CREDIT. One with a PSN that no honest peer has got to says nothing.
+// receiveCredit handles a CREDIT. It drops one with an implausible PSN.
 func (a *admission) receiveCredit(p *wire.Packet) {
 	qp := a.qp
 	t := p.Credit()
@@ -316,13 +317,13 @@ func (a *admission) receiveCredit(p *wire.Packet) {
 	a.onCredit(t, p)
 }
 
-// onCredit takes in what a CREDIT says, or an ACK. It returns false when that ended the queue
+// onCredit applies the credits of a CREDIT or an ACK. It returns false if that ended the queue
 // pair.
 func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
 	n := &a.notice
-	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
+	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := p.Host(); h != nil {
 		if waited, served, known := h.Residence(); known {
@@ -342,8 +343,8 @@ func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 	var err error
 	switch {
 	case f&wire.CreditAsks != 0 && a.credits.granter != nil:
-		n.Flags = cc.NoticeAsks
-		if err = a.credits.granter.Hear(n, now); err == nil {
+		n.Flags = cc.FlagQuery
+		if err = a.credits.granter.Receive(n, now); err == nil {
 			e.counters.CreditQuestions++
 			a.scheduleCredits(now)
 		}
@@ -355,7 +356,7 @@ func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
 		e.counters.DropNotice++
 		return true
 	default:
-		if err = a.credits.gate.Hear(n, a.backlog(), now); err == nil {
+		if err = a.credits.gate.Receive(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
 			a.heardAt = now
 			a.scheduleGate()

@@ -43,7 +43,7 @@ func (g *plainCredit) Agree(t cc.CreditTerms)                     { g.agreed, g.
 func (g *plainCredit) Posted(units.Bytes, cc.Backlog, units.Time) {}
 func (g *plainCredit) Lost(units.Bytes, cc.Backlog, units.Time)   {}
 func (g *plainCredit) Next() units.Time                           { return g.askAt }
-func (g *plainCredit) Wants() cc.MarkSet                          { return 0 }
+func (g *plainCredit) Marks() cc.MarkSet                          { return 0 }
 
 func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
 	g.answered += n
@@ -63,7 +63,7 @@ func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
 	return false
 }
 
-func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+func (g *plainCredit) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
 		g.taken += linesOf(p.Message)
 		g.most = max(g.most, g.taken-g.returned)
@@ -72,8 +72,8 @@ func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
 	return cc.Marks{}
 }
 
-func (g *plainCredit) Hear(n *cc.Notice, _ cc.Backlog, _ units.Time) error {
-	if n.Kind != cc.NoticeCredit {
+func (g *plainCredit) Receive(n *cc.ControlMessage, _ cc.Backlog, _ units.Time) error {
+	if n.Kind != cc.CREDIT {
 		return errNonsense
 	}
 	if n.Returned > g.taken {
@@ -88,10 +88,10 @@ func (g *plainCredit) Hear(n *cc.Notice, _ cc.Backlog, _ units.Time) error {
 	return nil
 }
 
-func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	g.asked++
 	g.askAt = now.Add(askAfter)
-	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: g.returned}, true
+	return cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: g.returned}, true
 }
 
 type plainReturner struct {
@@ -127,7 +127,7 @@ func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
 	}
 }
 
-func (r *plainReturner) Hear(n *cc.Notice, now units.Time) error {
+func (r *plainReturner) Receive(n *cc.ControlMessage, now units.Time) error {
 	if n.Returned > r.done {
 		return cc.ErrForged
 	}
@@ -136,13 +136,13 @@ func (r *plainReturner) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.Notice, bool) {
+func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.ControlMessage, bool) {
 	r.at = 0
 	if r.told == r.done && !r.owed && r.forges == 0 {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	r.told, r.owed = r.done, false
-	return cc.Notice{Kind: cc.NoticeCredit, Credits: r.agreed.Lines, Epoch: 3,
+	return cc.ControlMessage{Kind: cc.CREDIT, Credits: r.agreed.Lines, Epoch: 3,
 		Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
 		Waited: units.Microsecond, Served: r.served}, true
 }
@@ -404,7 +404,7 @@ func TestConsumed(t *testing.T) {
 	b.qp.Modify(Errored, QPAttr{})
 	require.Nil(t, r.reporter, "what was not consumed is the cache's again")
 	require.NoError(t, b.qp.Admission().Consumed(1), "and it may come later")
-	reporter.Ask() // of a connection that is gone
+	reporter.Reschedule() // of a connection that is gone
 }
 
 // A plain WRITE takes credits where both ends have it so; else none would ever come back.
@@ -594,7 +594,7 @@ func TestTokensAndCredits(t *testing.T) {
 	assert.LessOrEqual(t, credits.most, uint64(32))
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
 	for _, n := range tokens.heard {
-		assert.Equal(t, cc.NoticeToken, n.Kind)
+		assert.Equal(t, cc.TOKEN, n.Kind)
 	}
 	p.conserved()
 }

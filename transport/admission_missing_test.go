@@ -17,8 +17,8 @@ const trimmedDSCP = 50
 
 // trimmed is what a switch leaves of a frame.
 func trimmed(frame []byte) []byte {
-	wire.IPv4(frame[14:]).SetTOS(trimmedDSCP << 2)
-	wire.IPv4(frame[14:]).UpdateChecksum()
+	wire.View[wire.IPv4](frame[14:]).TOS = trimmedDSCP << 2
+	wire.View[wire.IPv4](frame[14:]).UpdateChecksum()
 	return frame[:60]
 }
 
@@ -170,7 +170,7 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 		},
 		"a READ": func(f *forger, _ *pair) {
 			f.send(wire.Fields{Op: wire.RCReadRequest, PSN: 102}, 0, func(ext []byte) {
-				wire.RETH(ext).Set(addressBase, 0, 100)
+				wire.View[wire.RETH](ext).Set(addressBase, 0, 100)
 			}, nil)
 		},
 	} {

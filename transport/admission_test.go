@@ -32,7 +32,7 @@ type plainGate struct {
 	waits        units.Bytes
 	marks        cc.Marks
 	wants        cc.MarkSet
-	heard        []cc.Notice
+	heard        []cc.ControlMessage
 	posted, lost units.Bytes
 	withData     bool
 	deaf         bool // takes nothing down
@@ -46,7 +46,7 @@ func (g *plainGate) Ready(p *cc.Outgoing, _ units.Time) bool {
 	return uint32(p.Bytes) <= g.limit-g.spent
 }
 
-func (g *plainGate) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+func (g *plainGate) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	g.spent += uint32(p.Bytes)
 	g.waits = p.Waits - p.Bytes
 	return g.marks
@@ -56,7 +56,7 @@ func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
 	g.lost, g.waits, g.next = g.lost+n, b.Waits, now
 }
 
-func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
+func (g *plainGate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) error {
 	if !g.deaf {
 		g.heard = append(g.heard, *n)
 	}
@@ -69,17 +69,17 @@ func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	return nil
 }
 
-func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	g.waits, g.next = b.Waits, 0
 	if b.Waits > 0 {
 		g.next = now.Add(grantAgain)
 	}
-	return cc.Notice{Kind: cc.NoticeRTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
-		Seq: 9, Flags: cc.NoticeEnds, WithData: g.withData}, true
+	return cc.ControlMessage{Kind: cc.RTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
+		Seq: 9, Flags: cc.FlagEnd, WithData: g.withData}, true
 }
 
 func (g *plainGate) Next() units.Time  { return g.next }
-func (g *plainGate) Wants() cc.MarkSet { return g.wants }
+func (g *plainGate) Marks() cc.MarkSet { return g.wants }
 
 type plainGranter struct {
 	demand, limit uint32
@@ -89,7 +89,7 @@ type plainGranter struct {
 	next          units.Time
 	seq           uint16
 	arrivals      []cc.Arrival
-	heard         []cc.Notice
+	heard         []cc.ControlMessage
 	queue         int
 	rank          int
 	releases      units.Bytes
@@ -121,7 +121,7 @@ func (g *plainGranter) more(now units.Time) {
 func (g *plainGranter) Missing(n int, _ units.Bytes, _ units.Time) { g.missing += n }
 func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
 
-func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
+func (g *plainGranter) Receive(n *cc.ControlMessage, now units.Time) error {
 	if !g.deaf {
 		g.heard = append(g.heard, *n)
 	}
@@ -136,23 +136,23 @@ func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	if g.limit-min(g.came, g.limit) < g.window {
 		g.limit += min(grantAtATime, g.demand-g.limit)
 	}
 	g.seq++
 	g.more(now)
-	return cc.Notice{Kind: cc.NoticeToken, Limit: g.limit, Seq: g.seq, Priority: 5,
+	return cc.ControlMessage{Kind: cc.TOKEN, Limit: g.limit, Seq: g.seq, Priority: 5,
 		Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0,
 		Classed: true}, true
 }
 
-func (g *plainGranter) Next() units.Time                   { return g.next }
-func (g *plainGranter) Rank() int                          { return g.rank }
-func (g *plainGranter) Queue() int                         { return g.queue }
-func (g *plainGranter) Algorithm() cc.Algorithm            { return g.algorithm }
-func (g *plainGranter) Attach(r cc.Reporter)               { g.reporter = r }
-func (g *plainGranter) Decide(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
+func (g *plainGranter) Next() units.Time                  { return g.next }
+func (g *plainGranter) Rank() int                         { return g.rank }
+func (g *plainGranter) Queue() int                        { return g.queue }
+func (g *plainGranter) Algorithm() cc.Algorithm           { return g.algorithm }
+func (g *plainGranter) Attach(r cc.Reporter)              { g.reporter = r }
+func (g *plainGranter) Apply(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
 
 // admittedPair is a connection whose client may send what its server grants. The neighbours know
 // each other.
@@ -189,10 +189,10 @@ func TestAdmission(t *testing.T) {
 	assert.Len(t, r.arrivals, (size+1023)/1024)
 	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
 		r.arrivals[0])
-	assert.Equal(t, cc.NoticeRTS, r.heard[0].Kind)
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeRTS, Demand: size, CE: 3, Seq: 9,
-		Flags: cc.NoticeEnds}, r.heard[0])
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeToken, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
+	assert.Equal(t, cc.RTS, r.heard[0].Kind)
+	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
+		Flags: cc.FlagEnd}, r.heard[0])
+	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
 	var first wire.Packet
 	for i, frame := range p.lb.sent { // the token before everything that it lets go
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
@@ -448,7 +448,7 @@ func TestTokensAreDropped(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Notices that cannot be change nothing, whoever sends them.
+// Invalid control messages change nothing, whichever end sends them.
 func TestForgedNotices(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0

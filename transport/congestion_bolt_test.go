@@ -174,13 +174,13 @@ func TestSwitchReports(t *testing.T) {
 	}{
 		"another connection's tag": {func(p *wire.Packet) { p.XCH()[3]++ }, &p.a.counters.DropTag},
 		"what was never sent": {func(p *wire.Packet) {
-			p.BTH().SetPSN(p.PSN.Add(1))
+			p.BTH().PSN.Set(uint32(p.PSN.Add(1)))
 		}, &p.a.counters.DropGhostReport},
 		"another sender": {func(p *wire.Packet) {
-			p.BTH().SetDestQP(p.DestQP + 1)
+			p.BTH().DestQP.Set(uint32(p.DestQP + 1))
 		}, &p.a.counters.DropUnknownQP},
 		"not from the peer's address": {func(p *wire.Packet) {
-			p.IPv4()[15]++
+			p.IPv4().Src[3]++
 			p.IPv4().UpdateChecksum()
 		}, &p.a.counters.DropPeer},
 	} {

@@ -128,7 +128,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 			if pkt.Parse(frame) == nil {
 				require.True(t, pkt.ICRC())
 				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "what answers is not marked")
-				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().BECN())
+				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().Congestion&wire.BTHBECN != 0)
 			}
 		}
 	}

@@ -125,7 +125,7 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		p.la.tamper = func(frame []byte) int {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil && pkt.Op == wire.RCReadRequest {
-				asked = append(asked, units.Bytes(pkt.RETH().Len()))
+				asked = append(asked, units.Bytes(pkt.RETH().Len.Get()))
 			}
 			return 1
 		}
@@ -261,7 +261,7 @@ func (l *line) Send(class packet.Class, bufs []packet.Buf) int {
 			l.room, l.free = at, at.Add(l.rate.Duration(units.Bytes(bufs[i].Len()+24)))
 		}
 		if frame := bufs[i].Data(); frame[12] == 0x08 && frame[13] == 0 { // IPv4
-			who := int(wire.BTH(frame[14+20+8:]).DestQP() - firstPeer)
+			who := int(wire.QPN(wire.View[wire.BTH](frame[14+20+8:]).DestQP.Get()) - firstPeer)
 			l.sent(who, at)
 			l.busy = append(l.busy, who)
 			l.Free(bufs[i : i+1])

@@ -102,8 +102,8 @@ func TestProbe(t *testing.T) {
 	p, a, b, s := steeredPair(t, o)
 	p.la.classes, p.lb.classes = 1, 1
 	p.la.tamper = func(frame []byte) int {
-		ip := wire.IPv4(frame[wire.EthernetLen:])
-		ip.SetTTL(ip.TTL() - 2)
+		ip := wire.View[wire.IPv4](frame[wire.EthernetLen:])
+		ip.TTL -= 2
 		ip.UpdateChecksum()
 		return 1
 	}

@@ -61,7 +61,7 @@ func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
 		for _, frame := range append(p.la.sent, p.lb.sent...) {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil {
-				require.Zero(t, pkt.BTH().Reserved7())
+				require.Zero(t, pkt.BTH().Ack&^wire.BTHAckReq)
 				require.NotEqual(t, wire.XACK, pkt.Op)
 			}
 		}
@@ -77,8 +77,8 @@ func TestHopsAreCounted(t *testing.T) {
 	p.la.tamper = func(frame []byte) int {
 		var pkt wire.Packet
 		if pkt.Parse(frame) == nil {
-			ip := wire.IPv4(frame[wire.EthernetLen:])
-			ip.SetTTL(ip.TTL() - 3)
+			ip := wire.View[wire.IPv4](frame[wire.EthernetLen:])
+			ip.TTL -= 3
 			ip.UpdateChecksum()
 		}
 		return 1

@@ -38,10 +38,10 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 			int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
-		if int32(qkey) < 0 { // the high bit asks for the queue pair's own (InfiniBand spec 10.2.5)
+		if int32(qkey) < 0 { // the high bit selects the queue pair's own (InfiniBand spec 10.2.5)
 			qkey = qp.qkey
 		}
-		wire.DETH(frame[ext:ext+wire.DETHLen]).Set(qkey, qp.Num)
+		wire.View[wire.DETH](frame[ext:]).Set(qkey, qp.Num)
 		ext += wire.DETHLen
 		if w.op == OpSendImm {
 			binary.BigEndian.PutUint32(frame[ext:], w.imm)
@@ -66,7 +66,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 	return sent, snd.next != snd.posted
 }
 
-// receiveDatagram delivers a datagram, or drops it: nobody is told.
+// receiveDatagram delivers a datagram, or drops it silently.
 func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	qp := rcv.conn()
 	e := qp.ep
@@ -79,7 +79,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	case !samePartition(p.PKey, qp.pkey):
 		e.counters.DropPKey++
 		return
-	case h.QKey() != qp.qkey:
+	case h.QKey.Get() != qp.qkey:
 		e.counters.DropQKey++
 		return
 	case !e.neighbors.Owns(p.DstIP()):
@@ -95,7 +95,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	length := wire.GRHLen + uint32(len(payload))
 	if length > rcv.wqe.total {
 		e.counters.UnreliableErrors++
-		return // the receive serves the next one
+		return // the receive stays for the next datagram
 	}
 	var grh [wire.GRHLen]byte
 	p.GRH(grh[:])
@@ -112,7 +112,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		return
 	}
 	wc.set(rcv.wqe.id, status, OpRecv, qp.Num)
-	wc.WithGRH, wc.SrcQP, wc.ByteLen = true, h.SrcQP(), length
+	wc.WithGRH, wc.SrcQP, wc.ByteLen = true, wire.QPN(h.SrcQP.Get()), length
 	if p.Op == wire.UDSendOnlyImm {
 		wc.WithImm, wc.Imm = true, p.Imm()
 	}

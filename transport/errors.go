@@ -2,8 +2,8 @@ package transport
 
 import "errors"
 
-// The errors of the verbs, each wrapped with the operation and its cause. An operation that a kind
-// of queue pair does not have returns errors.ErrUnsupported.
+// Errors of the verbs. Each is wrapped with the operation and what was wrong. An operation that a
+// kind of queue pair does not support returns errors.ErrUnsupported.
 var (
 	ErrInvalid   = errors.New("invalid argument")
 	ErrState     = errors.New("wrong queue pair state")

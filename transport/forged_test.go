@@ -50,7 +50,7 @@ func (f *forger) send(fields wire.Fields, payload int, body func(ext []byte),
 // name, and changes no byte of memory and no other queue pair.
 func TestForgedPackets(t *testing.T) {
 	write := func(addr uint64, rkey, n uint32) func([]byte) {
-		return func(ext []byte) { wire.RETH(ext[:wire.RETHLen]).Set(addr, rkey, n) }
+		return func(ext []byte) { wire.View[wire.RETH](ext).Set(addr, rkey, n) }
 	}
 	type forged struct {
 		name   string

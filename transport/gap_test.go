@@ -16,8 +16,13 @@ import (
 // pipePair is a connection over ports without time stamps, on which nothing takes any time: all
 // delay is of the hosts.
 func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *steered) {
-	p = &pair{t: t}
 	pa, pb := packet.Pipe(packet.PipeOptions{})
+	return pairOver(t, features, pa, pb)
+}
+
+func pairOver(t *testing.T, features wire.Features, pa, pb packet.Port) (p *pair, a, b *side,
+	s *steered) {
+	p = &pair{t: t}
 	var err error
 	p.a, err = New(Config{Port: pa, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
 	require.NoError(t, err)
@@ -166,6 +171,31 @@ func TestTrueDelayIsWithinBounds(t *testing.T) {
 		a.poll()
 		a.comp = nil
 	}
+}
+
+// coalescingPort is a port of which frames may come late although it is polled.
+type coalescingPort struct {
+	packet.Port
+	held units.Duration
+}
+
+func (p coalescingPort) Info() packet.Info {
+	i := p.Port.Info()
+	i.RxCoalescing = p.held
+	return i
+}
+
+// A frame that the port may have held arrived at some moment of the poll gap and of that time, in
+// which the host did not work on it.
+func TestCoalescingWidensTheGap(t *testing.T) {
+	pa, pb := packet.Pipe(packet.PipeOptions{})
+	p, a, b, s := pairOver(t, wire.FeatureTiming, coalescingPort{pa, 50 * us},
+		coalescingPort{pb, 30 * us})
+	p.follow(schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+		func() { a.write(t, b, 64) })
+	require.Len(t, s.samples(), 1)
+	assert.Equal(t, micros{19, 2, 50 + 19 + 2, 30 + 10, 50 + 17, 30 + 10},
+		microsOf(&s.samples()[0]))
 }
 
 // stampedLink is a link that says that its frames have time stamps.

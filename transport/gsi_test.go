@@ -398,7 +398,7 @@ func TestForgedManagement(t *testing.T) {
 			was := p.b.counters
 			f.send(wire.Fields{Op: op}, size, func(ext []byte) {
 				if c.op == 0 {
-					wire.DETH(ext[:wire.DETHLen]).Set(qkey, src&wire.PSNMask)
+					wire.View[wire.DETH](ext).Set(qkey, src&wire.PSNMask)
 					copy(ext[wire.DETHLen:], request.MAD[:])
 				}
 			}, c.spoil)
@@ -442,7 +442,7 @@ func FuzzManagement(f *testing.F) {
 		fg.addr.DestQP, fg.addr.PKey = rdmacm.QPN, pkey
 		for range 3 {
 			fg.send(wire.Fields{Op: wire.Opcode(op)}, min(len(payload), 2048), func(ext []byte) {
-				wire.DETH(ext[:wire.DETHLen]).Set(qkey, wire.QPN(src)&wire.PSNMask)
+				wire.View[wire.DETH](ext).Set(qkey, wire.QPN(src)&wire.PSNMask)
 				copy(ext[wire.DETHLen:len(ext)-2048], payload[:min(len(payload), 2048)])
 			}, nil)
 		}

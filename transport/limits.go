@@ -6,29 +6,29 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Every queue and table has a largest size, further ones in package endpoint. What asks for more is
-// refused when it is created.
+// Limits of queues and tables, further ones in package endpoint. A larger size is refused when the
+// object is created.
 const (
 	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
 	maxQueuePairs   = 1 << 20 // queue pairs of one endpoint
 	maxRegions      = 1 << 20 // memory regions of one endpoint
-	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
-	// datagrams of queue pair 1 for a next hop that is not known yet; further ones are lost
+	maxAsyncPending = 1024    // events not fetched yet; further ones are counted and dropped
+	// datagrams of queue pair 1 whose next hop is not known yet; further ones are dropped
 	maxParcels = 64
-	// PSNs of one READ, all taken at once: of 2^23 none would come before the other (InfiniBand
-	// spec 9.7.2)
+	// PSNs of one READ, which are taken at once: 2^23 apart, PSNs have no order (InfiniBand spec
+	// 9.7.2)
 	maxReadPSNs = 1<<23 - 1
 	// unacknowledged PSNs of one queue pair, half of what the spec allows
 	maxOutstanding = 1 << 22
-	// outstanding, from which on the longer timeout counts (IRN section 4.1: N)
+	// fewer outstanding packets than this have the shorter timeout (IRN section 4.1: N)
 	fewPackets    = 3
 	ackEvery      = 16 // packets of a long message between two that ask for an ACK
-	sendQuantum   = 32 // packets a queue pair sends before the next one's turn
-	pollBudget    = 64 // packets one Poll sends at most
+	sendQuantum   = 32 // packets that a queue pair sends in one turn
+	pollBudget    = 64 // packets that one Poll sends at most
 	maxReordering = units.Second
 	firstPort     = 0xC000  // UDP source ports are 0xC000..0xFFFF (annex A17.9.2)
-	addressBase   = 1 << 28 // where the endpoint begins to give addresses to memory regions
-	addressAlign  = 1 << 12 // and how they are aligned
+	addressBase   = 1 << 28 // the first address that the endpoint gives to a memory region
+	addressAlign  = 1 << 12 // the alignment of these addresses
 )
 
 // DeviceAttr describes an endpoint: its port, and the limits of what is created on it

@@ -231,7 +231,7 @@ func TestCopiesOfANak(t *testing.T) {
 	p.lb.tamper = func(frame []byte) int {
 		var parsed wire.Packet
 		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
-			parsed.AETH().Syndrome().IsNak() {
+			parsed.AETH().Syndrome.IsNak() {
 			return 10
 		}
 		return 1
@@ -297,7 +297,7 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	for i, frame := range p.lb.sent {
 		var parsed wire.Packet
 		if parsed.Parse(frame) == nil && parsed.Op == wire.RCAck &&
-			parsed.AETH().Syndrome().IsNak() {
+			parsed.AETH().Syndrome.IsNak() {
 			naks++
 			require.Equal(t, packet.ClassData, p.lb.sentIn[i])
 		}

@@ -61,7 +61,8 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	return nil
 }
 
-// pop takes out the oldest receive, nil when there is none. It is valid until the next post.
+// pop removes and returns the oldest receive, or nil if there is none. It is valid until the next
+// post.
 func (q *receiveQueue) pop() *recvWQE {
 	if q.head == q.tail {
 		return nil
@@ -71,16 +72,16 @@ func (q *receiveQueue) pop() *recvWQE {
 	return w
 }
 
-// SharedReceiveQueue is a receive queue that many queue pairs take from (ibv_srq).
+// SharedReceiveQueue is a receive queue from which many queue pairs take receives (ibv_srq).
 type SharedReceiveQueue struct {
 	pd    *ProtectionDomain
 	queue receiveQueue
 	low   uint32 // armed limit
 	users int
-	ended bool // by Destroy
+	ended bool // destroyed
 }
 
-// CreateSRQ makes a shared receive queue of depth entries, maxSGE elements each (0 means 1).
+// CreateSRQ creates a shared receive queue of depth entries, maxSGE elements each (0 means 1).
 func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedReceiveQueue, error) {
 	maxSGE = max(maxSGE, 1)
 	if !pd.serves(e) {
@@ -105,10 +106,10 @@ func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 	return s.queue.post(rr)
 }
 
-// Arm asks for one AsyncSRQLimit event when fewer than limit receives are left.
+// Arm requests one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
 
-// Destroy ends the queue; ErrBusy while queue pairs use it.
+// Destroy destroys the queue (ibv_destroy_srq). It returns ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {
 	switch {
 	case s.ended:

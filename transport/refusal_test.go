@@ -51,7 +51,7 @@ func TestUnreliableConnectionIgnoresAckReq(t *testing.T) {
 		f.send(wire.Fields{Op: op, Flags: wire.AckReq, PSN: wire.PSN(100 + i)}, 1024,
 			func(ext []byte) {
 				if op == wire.UCWriteOnly {
-					wire.RETH(ext[:wire.RETHLen]).Set(b.mr.Addr+8192, b.mr.RKey, 1024)
+					wire.View[wire.RETH](ext).Set(b.mr.Addr+8192, b.mr.RKey, 1024)
 				}
 			}, nil)
 		p.settle(units.Microsecond)
@@ -95,7 +95,7 @@ func TestDuplicateReadOfAPart(t *testing.T) {
 			f := newForger(p, b)
 			ask := func(psn wire.PSN, offset, length uint32) {
 				f.send(wire.Fields{Op: wire.RCReadRequest, PSN: psn}, 0, func(ext []byte) {
-					wire.RETH(ext[:wire.RETHLen]).Set(b.mr.Addr+uint64(offset), b.mr.RKey, length)
+					wire.View[wire.RETH](ext).Set(b.mr.Addr+uint64(offset), b.mr.RKey, length)
 				}, nil)
 				p.settle(units.Millisecond)
 			}

@@ -46,7 +46,7 @@ func acknowledging(a, b *side, has []uint32) []byte {
 			sack.SetBits(i, bits)
 		}
 	}
-	wire.AETH(frame[ext:ext+wire.AETHLen]).Set(wire.SyndromeAck, 0)
+	wire.View[wire.AETH](frame[ext:]).Set(wire.SyndromeAck, 0)
 	b.qp.tmpl.Seal(frame[:total])
 	return frame[:total]
 }

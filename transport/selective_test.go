@@ -220,7 +220,7 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	require.True(t, x.ICRC())
 	require.Equal(t, a.tag(), x.XCH().Tag())
 	require.Equal(t, wire.PSN(101), x.PSN, "as an ACK")
-	require.Equal(t, wire.SyndromeAck, x.AETH().Syndrome())
+	require.Equal(t, wire.SyndromeAck, x.AETH().Syndrome)
 	require.Equal(t, 32, x.SACK().Len())
 	require.Equal(t, uint32(0b11101), x.SACK().Bits(0), "103, 105, 106 and 107")
 	require.EqualValues(t, 4, p.b.counters.Held)
@@ -573,7 +573,7 @@ func TestForgedExtension(t *testing.T) {
 					n = 0
 				}
 				wire.XCH(ext).Set(b.tag()+c.tag, n)
-				wire.AETH(ext[4:8]).Set(wire.SyndromeAck, 0)
+				wire.View[wire.AETH](ext[4:]).Set(wire.SyndromeAck, 0)
 				if c.op == wire.XDATA {
 					wire.SetInner(ext[4:], wire.RCSendMiddle)
 				}

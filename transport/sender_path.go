@@ -196,7 +196,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 		data += a.openGrant(frame[ext:], op)
 	}
 	if (w.op == OpWrite || w.op == OpWriteImm) && k == 0 {
-		wire.RETH(frame[data:data+wire.RETHLen]).Set(w.remoteAddr, w.rkey, w.length)
+		wire.View[wire.RETH](frame[data:]).Set(w.remoteAddr, w.rkey, w.length)
 		data += wire.RETHLen
 	}
 	if ends && (w.op == OpSendImm || w.op == OpSendInv || w.op == OpWriteImm) {

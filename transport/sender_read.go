@@ -60,7 +60,7 @@ func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	ext, total := qp.tmpl.Build(room, fields, 0)
 	frame := room[:total]
 	if w.op == OpRead {
-		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey,
+		wire.View[wire.RETH](frame[ext:]).Set(w.remoteAddr+uint64(k<<qp.mtuShift), w.rkey,
 			size)
 	} else {
 		args := snd.q.atomics[slot]
@@ -68,7 +68,7 @@ func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 		if w.op == OpCmpSwap {
 			swapAdd, compare = args.swap, args.compareAdd
 		}
-		wire.AtomicETH(frame[ext:ext+wire.AtomicETHLen]).Set(w.remoteAddr, w.rkey, swapAdd, compare)
+		wire.View[wire.AtomicETH](frame[ext:]).Set(w.remoteAddr, w.rkey, swapAdd, compare)
 	}
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)

@@ -135,7 +135,7 @@ func sequenced(to, from *side, step []byte) []byte {
 		frame[i] = byte(rng.Uint32())
 	}
 	if op.Info().RETH && step[5]&1 != 0 {
-		wire.RETH(frame[ext:ext+wire.RETHLen]).Set(to.mr.Addr, to.mr.RKey, uint32(size))
+		wire.View[wire.RETH](frame[ext:]).Set(to.mr.Addr, to.mr.RKey, uint32(size))
 	}
 	if op.Info().Kind == wire.Extension {
 		wire.XCH(frame[ext:]).Set(to.tag(), size)

@@ -44,7 +44,7 @@ func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 			Dst: netip.MustParseAddr("10.0.0.2"), SrcPort: 0xc000, DestQP: rdmacm.QPN}))
 	frame := make([]byte, linkBuffer)
 	ext, total := tmpl.Build(frame, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
-	wire.DETH(frame[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	wire.View[wire.DETH](frame[ext:]).Set(rdmacm.QKey, rdmacm.QPN)
 	copy(frame[ext+wire.DETHLen:], rdmacm.Append(nil, 1, m))
 	tmpl.Seal(frame[:total])
 	var one [1]packet.Buf

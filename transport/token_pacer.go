@@ -27,7 +27,7 @@ const maxTokenQueue = 16
 // heldToken waits for its time as in a switch.
 type heldToken struct {
 	adm    *admission
-	notice cc.Notice
+	notice cc.ControlMessage
 }
 
 // theEndpoint is the name of the pacer's flow.

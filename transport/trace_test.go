@@ -18,10 +18,10 @@ func (l *link) trace(frame []byte, copies int) {
 	}
 	x := ""
 	if p.Op.Info().AETH {
-		x = p.AETH().Syndrome().String()
+		x = p.AETH().Syndrome.String()
 	}
 	if p.Op.Info().RETH {
-		x = fmt.Sprint(p.RETH().Len())
+		x = fmt.Sprint(p.RETH().Len.Get())
 	}
 	fmt.Println(*l.now, l.name, p.Op, p.PSN, "A", p.AckReq, "n", len(p.Payload()), x, "copies",
 		copies, "icrc", p.ICRC())

@@ -348,4 +348,4 @@ func TestBadWants(t *testing.T) {
 	assert.ErrorIs(t, err, errNoSamples)
 }
 
-var _ cc.Control = &Gauge{}
+var _ cc.Factory = &Gauge{}

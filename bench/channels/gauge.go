@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gauge is a cc.Control that measures the delay of its flow's otherwise idle path. It uses the same
+// Gauge is a cc.Factory that measures the delay of its flow's otherwise idle path. It uses the same
 // samples as PrioPlus, less the hosts' part as far as it is known, in two phases:
 //
 // First a ping-pong as in section 4.3.2: a probe and a full packet in turn, one at a time. Then a
@@ -31,7 +31,7 @@ const streamShare = 10
 // late after a stall forms a queue.
 const streamWindow = 8
 
-// New implements cc.Control. It starts a new measurement.
+// New implements cc.Factory. It starts a new measurement.
 func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	g.path = path
 	g.base = cc.BaseRTT{Path: path, Window: units.Second}
@@ -41,7 +41,7 @@ func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	return &needle{Gauge: g}, nil
 }
 
-// Name implements cc.Control.
+// Name implements cc.Factory.
 func (g *Gauge) Name() string   { return "gauge" }
 func (g *Gauge) String() string { return "gauge" }
 

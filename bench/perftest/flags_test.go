@@ -304,3 +304,24 @@ func TestDistance(t *testing.T) {
 		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
 	}
 }
+
+// Every entry of the header and of test_info is declared once.
+func TestColumns(t *testing.T) {
+	for _, test := range everyTest {
+		s, err := parse(test, nil)
+		require.NoError(t, err)
+		names, keys := map[string]bool{}, map[string]bool{}
+		for _, c := range (&session{settings: s}).columns() {
+			require.False(t, c.name != "" && names[c.name], c.name)
+			require.False(t, c.key != "" && keys[c.key], c.key)
+			require.NotEmpty(t, c.name+c.key)
+			names[c.name], keys[c.key] = true, true
+		}
+		for _, g := range s.table(&extras{}).Groups {
+			for _, f := range g.Flags {
+				require.True(t, f.Absent || f.Column == "" || names[f.Column], f.Name)
+				require.True(t, f.Absent || f.JSON == "" || keys[f.JSON], f.Name)
+			}
+		}
+	}
+}

@@ -279,7 +279,9 @@ func keys(m map[string]any, path string) (all []string) {
 func TestDocumentOnStandardOutput(t *testing.T) {
 	o := do(t, writeBW, "-n", "50", "--out_json_file=-")
 	require.Zero(t, o.code)
-	var doc Document
+	var doc struct {
+		Results []*Row `json:"results"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(o.out), &doc))
 	require.EqualValues(t, 50, doc.Results[0].Iterations)
 	require.Contains(t, o.errors, "#bytes", "the table makes way")

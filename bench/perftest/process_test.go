@@ -98,6 +98,11 @@ func (p *program) ends(within time.Duration) int {
 	select {
 	case <-p.exited:
 	case <-time.After(within):
+		_ = p.Process.Signal(syscall.SIGQUIT) // prints the stacks of its goroutines
+		select {
+		case <-p.exited:
+		case <-time.After(soon):
+		}
 		p.t.Fatalf("%v still running after %v: %s", p.Args[1:], within, p.errs.String())
 	}
 	return p.ProcessState.ExitCode()

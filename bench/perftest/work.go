@@ -28,7 +28,6 @@ func (s *Settings) validateWork(p *problems) {
 	if s.Work == 0 {
 		return
 	}
-	p.when(s.Work < 0 || s.Work > units.Second, "--work %v: want 0 to 1s", s.Work)
 	p.when(s.Connection != transport.RC, "--connection %v: --work needs RC, where a message "+
 		"waits until a receive is posted", s.Connection)
 	p.when(s.Test.Verb == Write && !s.WriteWithImm,

@@ -137,7 +137,7 @@ func (m *MultiHost) Run(ctx context.Context) (*MultiHostRun, error) {
 	if err := n.run(ctx, units.Time(m.Settle)); err != nil {
 		return nil, err
 	}
-	from, before := n.Now(), n.books()
+	from, before := n.Net.Now(), n.books()
 	end := from.Add(m.Period)
 	if err := n.run(ctx, end); err != nil {
 		return nil, err
@@ -164,8 +164,7 @@ const (
 
 // multiHost is one simulation.
 type multiHost struct {
-	*fabric.Network
-	cluster *sim.Simulation
+	*sim.Simulation
 	flows   [3][]*sim.Conn // of A, of B, the victim
 	nic     *fabric.Switch
 	last    *fabric.Port   // of C's ToR switch, to the NIC
@@ -173,54 +172,14 @@ type multiHost struct {
 	behind  *fabric.Series // in last
 }
 
-// build makes the network, whose switches have what Huawei advises, and starts the flows.
+// build makes the network and starts the flows.
 func (m *MultiHost) build() (*multiHost, error) {
-	control, err := cc.Parse(m.Control)
+	n := &multiHost{}
+	s, err := m.scenario(n)
 	if err != nil {
 		return nil, err
 	}
-	many, err := cc.Parse(m.Many)
-	if err != nil {
-		return nil, err
-	}
-	path := m.Path()
-	path.Uplink = m.Up
-	advice, err := bytetuning.Baseline("manufacturer", path)
-	if err != nil {
-		return nil, err
-	}
-	n := &multiHost{Network: fabric.New(fabric.Config{Seed: m.Seed})}
-	add := func(name string) *fabric.Switch {
-		return n.AddSwitch(name,
-			fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
-	}
-	leaf := add("leaf")
-	tor := func(name string, below fabric.Node) *fabric.Port {
-		s := add(name)
-		n.Connect(s, leaf, fabric.Link{Rate: m.Up, Delay: m.Delay})
-		return n.Connect(s, below, fabric.Link{Rate: m.Rate, Delay: m.Delay})
-	}
-	tor("tor A", n.AddHost(fabric.HostConfig{}))
-	tor("tor B", n.AddHost(fabric.HostConfig{}))
-	n.nic = fabric.MultiHost{
-		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0],
-		OneQueue: m.OneQueue,
-	}.Build(n.Network, "nic")
-	n.last = tor("tor C", n.nic)
-	n.cluster, err = sim.New(sim.Scenario{
-		Topology: sim.On(n.Network),
-		Seed:     m.Seed,
-		Hosts:    sim.Hosts{PathMTU: m.MTU, Chunk: m.Message, Timeout: 14},
-		Scheme: sim.Scheme{CNPInterval: m.CNPs,
-			AnswerClass: answers,
-			Of: func(p sim.Pair, s *sim.Service) {
-				if s.Control = control; p.To == hostC1 {
-					s.Control = many
-				}
-			},
-		},
-	})
-	if err != nil {
+	if n.Simulation, err = sim.New(s); err != nil {
 		return nil, err
 	}
 	victims := 0
@@ -230,7 +189,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 	for i, f := range []struct{ from, to, qps int }{{hostA, hostC1, m.QPs}, {hostB, hostC1, m.QPs},
 		{hostB, hostC2, victims}} {
 		for range f.qps {
-			r, err := n.cluster.Start(workload.Flow{Src: f.from, Dst: f.to, Bytes: 1 << 50})
+			r, err := n.Start(workload.Flow{Src: f.from, Dst: f.to, Bytes: 1 << 50})
 			if err != nil {
 				return nil, err
 			}
@@ -242,16 +201,64 @@ func (m *MultiHost) build() (*multiHost, error) {
 	return n, nil
 }
 
+// scenario returns what sim builds; the switches have what Huawei advises.
+func (m *MultiHost) scenario(n *multiHost) (sim.Scenario, error) {
+	control, err := cc.Parse(m.Control)
+	if err != nil {
+		return sim.Scenario{}, err
+	}
+	many, err := cc.Parse(m.Many)
+	if err != nil {
+		return sim.Scenario{}, err
+	}
+	path := m.Path()
+	path.Uplink = m.Up
+	advice, err := bytetuning.Baseline("manufacturer", path)
+	return sim.Scenario{
+		Topology: sim.Custom(func(p fabric.Parts) *fabric.Network { return m.network(p, n) }),
+		Seed:     m.Seed,
+		Hosts:    sim.Hosts{PathMTU: m.MTU, Chunk: m.Message, Timeout: 14},
+		Scheme: sim.Scheme{
+			Switch:      fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()},
+			CNPInterval: m.CNPs, AnswerClass: answers,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control = control; p.To == hostC1 {
+					s.Control = many
+				}
+			},
+		},
+	}, err
+}
+
+// network is the paper's figure 4.
+func (m *MultiHost) network(p fabric.Parts, n *multiHost) *fabric.Network {
+	net := fabric.New(p.Config)
+	leaf := net.AddSwitch("leaf", p.Switch)
+	tor := func(name string, below fabric.Node) *fabric.Port {
+		s := net.AddSwitch(name, p.Switch)
+		net.Connect(s, leaf, fabric.Link{Rate: m.Up, Delay: m.Delay})
+		return net.Connect(s, below, fabric.Link{Rate: m.Rate, Delay: m.Delay})
+	}
+	tor("tor A", p.AddHost(net))
+	tor("tor B", p.AddHost(net))
+	n.nic = fabric.MultiHost{
+		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0],
+		OneQueue: m.OneQueue,
+	}.Build(net, "nic")
+	n.last = tor("tor C", n.nic)
+	return net
+}
+
 // run looks at the context each millisecond of the simulation.
 func (n *multiHost) run(ctx context.Context, until units.Time) error {
-	for n.Now() != until {
+	for n.Net.Now() != until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := n.Run(units.Earlier(n.Now().Add(units.Millisecond), until)); err != nil {
+		if err := n.Net.Run(units.Earlier(n.Net.Now().Add(units.Millisecond), until)); err != nil {
 			return err
 		}
-		if err := errors.Join(n.cluster.Errors...); err != nil {
+		if err := errors.Join(n.Errors...); err != nil {
 			return err
 		}
 	}
@@ -271,7 +278,7 @@ func (n *multiHost) books() (b books) {
 			b.received[i] += c.Received()
 		}
 	}
-	for _, s := range n.Switches() {
+	for _, s := range n.Net.Switches() {
 		for _, p := range s.Ports() {
 			b.marked += p.QueueStats(0).Marked
 			b.lost += p.QueueStats(0).Dropped

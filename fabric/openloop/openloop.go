@@ -109,7 +109,7 @@ func (s *Station) take(b *packet.Buf) {
 	if len(data) >= MinLen {
 		a.Sent = units.Time(binary.BigEndian.Uint64(data[atSent:]))
 		a.Tag = binary.BigEndian.Uint64(data[atTag:])
-		tos := wire.IPv4(data[atIP:]).TOS()
+		tos := wire.View[wire.IPv4](data[atIP:]).TOS
 		a.CE, a.DSCP = tos&3 == wire.ECNCE, tos>>2
 	}
 	s.receive(a)
@@ -125,9 +125,9 @@ func (s *Station) send(now units.Time) bool {
 	b.SetLen(max(f.Len, MinLen))
 	data := b.Data()
 	copy(data, s.header(f.Dst))
-	ip := wire.IPv4(data[atIP:])
-	ip.SetTotalLen(uint16(len(data) - atIP))
-	ip.SetTOS(f.DSCP<<2 | f.ECN)
+	ip := wire.View[wire.IPv4](data[atIP:])
+	ip.TotalLen.Set(uint16(len(data) - atIP))
+	ip.TOS = f.DSCP<<2 | f.ECN
 	ip.UpdateChecksum()
 	binary.BigEndian.PutUint16(data[atUDP:], f.Port)
 	binary.BigEndian.PutUint16(data[atUDP+4:], uint16(len(data)-atUDP))
@@ -155,7 +155,7 @@ func (s *Station) header(dst int) []byte {
 		copy(h[6:], srcMAC[:])
 		binary.BigEndian.PutUint16(h[12:], 0x0800)
 		h[atIP], h[atIP+9] = 0x45, 17 // IPv4 without options, UDP
-		wire.IPv4(h[atIP:]).SetTTL(64)
+		wire.View[wire.IPv4](h[atIP:]).TTL = 64
 		source, dest := from.Addrs()[0].Addr().As4(), to.Addrs()[0].Addr().As4()
 		copy(h[atIP+12:], source[:])
 		copy(h[atIP+16:], dest[:])

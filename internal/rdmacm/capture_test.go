@@ -26,8 +26,8 @@ func capture(t testing.TB) (all []Datagram) {
 			return
 		}
 		require.Equal(t, QPN, p.DestQP)
-		require.Equal(t, QPN, p.DETH().SrcQP())
-		require.Equal(t, QKey, p.DETH().QKey())
+		require.Equal(t, QPN, wire.QPN(p.DETH().SrcQP.Get()))
+		require.Equal(t, QKey, p.DETH().QKey.Get())
 		require.Len(t, p.Payload(), MADLen)
 		all = append(all, Datagram{Local: p.SrcIP(), Peer: p.DstIP(),
 			MAD: [MADLen]byte(p.Payload())})

@@ -44,7 +44,7 @@ func html(t *testing.T, p *Page) string {
 	return b.String()
 }
 
-// text is what a reader reads: elements and what they hide left out, blanks as one.
+// text returns the text of a page without elements and hidden content, with blanks collapsed.
 func text(t *testing.T, page string) string {
 	t.Helper()
 	var b strings.Builder
@@ -101,8 +101,7 @@ func TestPageTellsAll(t *testing.T) {
 	assert.NotContains(t, read, "coins", "of which there is nothing")
 }
 
-// TestPageStandsAlone: nothing in it is fetched, nothing runs, and what came from data is no
-// markup.
+// TestPageStandsAlone: the page fetches nothing and runs nothing, and data cannot become markup.
 func TestPageStandsAlone(t *testing.T) {
 	dir := play(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
@@ -123,7 +122,8 @@ func TestPageStandsAlone(t *testing.T) {
 
 func TestSVGCannotBringMarkup(t *testing.T) {
 	f := picture("a.svg",
-		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title><script>alert(1)</script></svg>`))
+		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title>`+
+			`<script>alert(1)</script></svg>`))
 	assert.Equal(t, `a "b" <c>`, f.Title)
 	page := &Page{Papers: []*Paper{{Experiments: []*Experiment{
 		{Experiment: &claims.Experiment{ID: "demo/x"},
@@ -135,11 +135,13 @@ func TestSVGCannotBringMarkup(t *testing.T) {
 	assert.Contains(t, got, `alt="broken.svg"`)
 }
 
-// TestDifferingVerdictsAreShown: a claim that differs from its committed verdict, or has none.
+// TestDifferingVerdictsAreShown: the page marks claims that differ from their committed verdict or
+// have none.
 func TestDifferingVerdictsAreShown(t *testing.T) {
 	dir, l := play(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
 	verdicts := string(labtest.Verdicts(t)["demo.yaml"].Data)
-	flipped := strings.Replace(verdicts, "small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
+	flipped := strings.Replace(verdicts,
+		"small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
 	require.NoError(t, l.Catalogue.ReadVerdicts(fstest.MapFS{"demo.yaml": {Data: []byte(flipped)}}))
 	page, err := l.Gather(dir)
 	require.NoError(t, err)
@@ -179,7 +181,7 @@ func TestFailuresAreShown(t *testing.T) {
 	assert.Contains(t, read, "none judged, incomplete")
 }
 
-// TestCommittedResultsAreShownAsTheyAre: without records, and without code.
+// TestCommittedResultsAreShownAsTheyAre: results without records, or without code here.
 func TestCommittedResultsAreShownAsTheyAre(t *testing.T) {
 	committed := play(t, labtest.Dice, runner.Shard{})
 	_, err := lab(t, labtest.Dice).Gather(committed)
@@ -201,8 +203,9 @@ func TestWhatIsNotInOrderIsSaid(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	put("demo/dice/claims.json", `{"experiment": "demo/dice", "scale": "full", "seeds": [1], "commit": "", "claims": [
-		{"id": "demo/dice/mean", "value": 0.123456789, "pass": true, "note": ""}]}`)
+	put("demo/dice/claims.json", `{"experiment": "demo/dice", "scale": "full", "seeds": [1],
+		"commit": "",
+		"claims": [{"id": "demo/dice/mean", "value": 0.123456789, "pass": true, "note": ""}]}`)
 	put("demo/coins/claims.json", `{"half`)
 	put("demo/cards/claims.json", `{}`)
 	page, err := lab(t).Gather(dir)
@@ -211,7 +214,7 @@ func TestWhatIsNotInOrderIsSaid(t *testing.T) {
 	require.NotNil(t, page)
 	got := html(t, page)
 	read := text(t, got)
-	assert.Contains(t, read, "demo/dice/certain: it is missing")
+	assert.Contains(t, read, "demo/dice/certain: missing from the result")
 	assert.Contains(t, read, "○ not judged missing fails differs the die is <fair>")
 	assert.Contains(t, got, `<td title="0.123456789">0.1235</td>`)
 	assert.Contains(t, read, "demo/coins/claims.json", "the error is on the page")

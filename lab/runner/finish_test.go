@@ -16,7 +16,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// play runs demo/dice into a directory and answers its plan.
+// play runs demo/dice into a directory and returns its plan.
 func play(t *testing.T, dir string, s experiment.Scale, o Options) *Plan {
 	t.Helper()
 	return playOf(t, labtest.Dice, dir, s, o)
@@ -84,7 +84,8 @@ func TestFinishWritesAllOfAnExperiment(t *testing.T) {
 	assert.Equal(t, 1+2*(100+100), strings.Count(files["data.csv"], "\n"))
 }
 
-// TestResultsAreReproducible: the same code and seed make the same bytes, however many work.
+// TestResultsAreReproducible: the same code and seed give the same bytes, whatever the number of
+// workers.
 func TestResultsAreReproducible(t *testing.T) {
 	var all []map[string]string
 	for _, workers := range []int{1, 4} {
@@ -132,8 +133,8 @@ func TestFinishWaitsForAllJobs(t *testing.T) {
 	assert.Contains(t, contents(t, dir)["claims.json"], `"commit": "c1, c2"`)
 }
 
-// TestOldResultsGo: what an earlier Finish wrote must not stand beside newer records, and must not
-// go as long as there are none.
+// TestOldResultsGo: the files of an earlier Finish are removed once there are newer records, and
+// not before.
 func TestOldResultsGo(t *testing.T) {
 	dir := t.TempDir()
 	p := play(t, dir, experiment.Small, Options{})
@@ -174,8 +175,8 @@ func TestFailedJobsAreTold(t *testing.T) {
 	assert.NotContains(t, contents(t, dir), "claims.json")
 }
 
-// TestAnExperimentThatIsNotRightIsNotJudged: each mistake is told, and there is no claims.json that
-// might be taken for good.
+// TestAnExperimentThatIsNotRightIsNotJudged: each mistake is reported, and there is no claims.json
+// that might be taken for valid.
 func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
 	type results = experiment.Results
 	for want, change := range map[string]func(*experiment.Experiment){
@@ -224,7 +225,7 @@ func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestANoteStandsForAValue: a claim that cannot be measured says why, and is there all the same.
+// TestANoteStandsForAValue: a claim that cannot be measured is in claims.json with its note.
 func TestANoteStandsForAValue(t *testing.T) {
 	dir := t.TempDir()
 	x := *labtest.Dice

@@ -46,12 +46,12 @@ func TestMergeKeepsWhatEndedWell(t *testing.T) {
 	require.NoError(t, Merge(good, bad, "demo/dice"))
 	got, err := os.ReadFile(filepath.Join(good, job))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got), "not replaced by one that failed")
+	assert.Equal(t, string(want), string(got), "not replaced by a failed one")
 
 	require.NoError(t, Merge(bad, good, "demo/dice"))
 	got, err = os.ReadFile(filepath.Join(bad, job))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got), "replaces one that failed")
+	assert.Equal(t, string(want), string(got), "replaces a failed one")
 }
 
 func TestMergeOfDifferentPlansIsAnError(t *testing.T) {
@@ -59,8 +59,8 @@ func TestMergeOfDifferentPlansIsAnError(t *testing.T) {
 	play(t, small, experiment.Small, Options{})
 	play(t, full, experiment.Full, Options{})
 	err := Merge(small, full, "demo/dice")
-	assert.ErrorContains(t, err, "at small scale with seeds [1]")
-	assert.ErrorContains(t, err, "at full scale with seeds [1 2 3]")
+	assert.ErrorContains(t, err, "has scale small and seeds [1]")
+	assert.ErrorContains(t, err, "has scale full and seeds [1 2 3]")
 	assert.NoError(t, Merge(small, t.TempDir(), "demo/dice"), "nothing there")
 }
 
@@ -113,5 +113,5 @@ func TestFilesAreReplacedAtOnce(t *testing.T) {
 	assert.Equal(t, "two", string(text))
 	files, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	assert.Len(t, files, 1, "nothing is left beside it")
+	assert.Len(t, files, 1, "no other file is left")
 }

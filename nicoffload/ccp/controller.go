@@ -251,16 +251,16 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller. It returns the algorithm's events that CCP's primitives can
+// Events implements cc.Controller. It returns the algorithm's events that CCP's primitives can
 // express, and RTT, on which programs may depend in any case.
-func (c *Controller) Wants(name cc.Flow) cc.EventSet {
+func (c *Controller) Events(name cc.Flow) cc.EventSet {
 	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
 
 // Report implements cc.Controller: one invocation of the program.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	f := c.flows[ev.Flow]
-	if !f.live || ev.Probe || !c.Wants(ev.Flow).Has(ev.Kind) {
+	if !f.live || ev.Probe || !c.Events(ev.Flow).Has(ev.Kind) {
 		return
 	}
 	c.now = now

@@ -68,7 +68,7 @@ func management(room []byte, from, to packet.MAC, ip netip.Addr, m rdmacm.Messag
 		panic(err) // the addresses are constants of this program
 	}
 	ext, total := t.Build(room, wire.Fields{Op: wire.UDSendOnly}, rdmacm.MADLen)
-	wire.DETH(room[ext:ext+wire.DETHLen]).Set(rdmacm.QKey, rdmacm.QPN)
+	wire.View[wire.DETH](room[ext:]).Set(rdmacm.QKey, rdmacm.QPN)
 	copy(room[ext+wire.DETHLen:], rdmacm.Append(nil, 1, m))
 	t.Seal(room[:total])
 	return total

@@ -123,7 +123,7 @@ func (f *forger) forge(end *peerEnd) []byte {
 		}
 		wire.XCH(frame[ext:]).Set(f.tag(end, op), tlvs)
 	case info.Transport == wire.UD:
-		wire.DETH(frame[ext:ext+wire.DETHLen]).Set(qkey^1<<r.IntN(31), end.peer.qp.Num)
+		wire.View[wire.DETH](frame[ext:]).Set(qkey^1<<r.IntN(31), end.peer.qp.Num)
 	}
 	t.Seal(frame)
 	switch f.forgery {
@@ -242,7 +242,7 @@ func (f *forger) replay(end *peerEnd) []byte {
 	}
 	frame := f.buf[:copy(f.buf[:], was)]
 	var p wire.Packet
-	if p.Parse(frame) != nil || p.Op == wire.RCReadRequest && p.RETH().Len() > maxReplayedRead {
+	if p.Parse(frame) != nil || p.Op == wire.RCReadRequest && p.RETH().Len.Get() > maxReplayedRead {
 		return nil
 	}
 	flip := func(from, to int) {

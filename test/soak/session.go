@@ -26,7 +26,7 @@ type session struct {
 	selective bool   // selective repeat; otherwise go-back-N
 	sackBits  uint16 // maximum length of the SACK bitmap
 
-	control     cc.Control // nil: fixed or random windows and rates
+	control     cc.Factory // nil: fixed or random windows and rates
 	tokens      *tocc.Spec // nil: none
 	reordering  units.Duration
 	path        cc.Path     // for which controllers and gates are made

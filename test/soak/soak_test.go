@@ -115,7 +115,7 @@ func TestCreditViolationsDetected(t *testing.T) {
 	}{
 		{"nothing", func(*peerEnd) {}, ""},
 		{"lines are returned that were not consumed", func(end *peerEnd) {
-			_ = end.creditGate.Hear(&cc.Notice{Kind: cc.NoticeCredit, Credits: 100,
+			_ = end.creditGate.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Credits: 100,
 				Returned: 1 << 30},
 				cc.Backlog{}, at)
 		}, "lines returned, want at most"},
@@ -127,7 +127,7 @@ func TestCreditViolationsDetected(t *testing.T) {
 		}, "lines taken"},
 		{"more credits are taken than were granted", func(end *peerEnd) {
 			for range 100 {
-				end.creditGate.Took(&cc.Outgoing{Bytes: 1024, Message: 20_000, Completes: true}, at)
+				end.creditGate.Sent(&cc.Outgoing{Bytes: 1024, Message: 20_000, Completes: true}, at)
 			}
 		}, "lines outstanding, of "},
 		{"a host grants more than its cache", func(end *peerEnd) {

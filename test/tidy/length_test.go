@@ -22,10 +22,8 @@ var longFunctions = map[string]string{
 	"bytetuning/dialect.take":        "one case for each word of a switch's grammar",
 	"bytetuning/dialect.intents":     "one table of SONiC after the other",
 	"fabric.findRoutes":              "one breadth-first search",
-	"lab/papers/carc.build":          "one testbed, from its hosts to its flows",
 	"lab/papers/taurus.segments":     "one table of segments",
 	"lab/papers/taurus.overload":     "one experiment, from set-up to measurement",
-	"lab/studies/fabric.runIncast":   "one testbed, from its hosts to its flows",
 	"nicoffload/ccp.Decode":          "one case for each kind of message",
 }
 

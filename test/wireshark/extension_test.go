@@ -225,19 +225,19 @@ func unwrapped(t *testing.T, p *wire.Packet) (inner wire.Packet) {
 	frame := slices.Clone(p.Frame[:bth+wire.BTHLen])
 	if p.Op == wire.XACK {
 		op = wire.RCAck
-		frame = append(frame, p.AETH()...)
+		frame = append(frame, p.Ext()[:wire.AETHLen]...)
 		frame = append(frame, p.Frame[end-wire.ICRCLen:]...)
 	} else {
 		frame = append(frame, p.Frame[from:]...)
 	}
 	frame[bth] = uint8(op)
 	less := uint16(end - len(frame))
-	wire.UDP(frame[bth-wire.UDPLen:]).SetLen(p.UDP().Len() - less)
+	wire.View[wire.UDP](frame[bth-wire.UDPLen:]).Len.Set(p.UDP().Len.Get() - less)
 	if p.V6 {
-		wire.IPv6(frame[p.L3:]).SetPayloadLen(p.IPv6().PayloadLen() - less)
+		wire.View[wire.IPv6](frame[p.L3:]).PayloadLen.Set(p.IPv6().PayloadLen.Get() - less)
 	} else {
-		ip := wire.IPv4(frame[p.L3:])
-		ip.SetTotalLen(p.IPv4().TotalLen() - less)
+		ip := wire.View[wire.IPv4](frame[p.L3:])
+		ip.TotalLen.Set(p.IPv4().TotalLen.Get() - less)
 		ip.UpdateChecksum()
 	}
 	require.NoError(t, inner.Parse(frame))
@@ -313,7 +313,7 @@ func anXACK(t *testing.T, addrs [2]netip.Addr, psn wire.PSN, tlvs []byte) []byte
 	t.Helper()
 	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XACK, PSN: psn}, func(ext []byte) {
 		wire.XCH(ext).Set(0xbeef, len(tlvs))
-		wire.AETH(ext[wire.XCHLen:]).Set(wire.SyndromeAck, 77)
+		wire.View[wire.AETH](ext[wire.XCHLen:]).Set(wire.SyndromeAck, 77)
 	}, tlvs)
 }
 

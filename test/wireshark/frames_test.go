@@ -78,9 +78,9 @@ func TestWrongFrames(t *testing.T) {
 	ip, udp, bth := wire.EthernetLen, wire.EthernetLen+wire.IPv4Len,
 		wire.EthernetLen+wire.IPv4Len+wire.UDPLen
 	short := bytes.Clone(good[:bth+wire.BTHLen+10])
-	wire.IPv4(short[ip:]).SetTotalLen(uint16(len(short) - ip))
-	wire.IPv4(short[ip:]).UpdateChecksum()
-	wire.UDP(short[udp:]).SetLen(uint16(len(short) - udp))
+	wire.View[wire.IPv4](short[ip:]).TotalLen.Set(uint16(len(short) - ip))
+	wire.View[wire.IPv4](short[ip:]).UpdateChecksum()
+	wire.View[wire.UDP](short[udp:]).Len.Set(uint16(len(short) - udp))
 	found := tshark(t, recordFrames(t, good, short, spoil(ip+10, 1, 2), spoil(udp+4, 0xff, 0xff),
 		spoil(udp+6, 1, 2), spoil(bth, uint8(wire.XACK))).path, nil)
 	require.Empty(t, found[0].complaints(t))
@@ -100,7 +100,7 @@ func is(op wire.Opcode) func([]byte) bool {
 func acknowledged(t *testing.T, frames [][]byte, syndrome uint8) bool {
 	for _, f := range frames {
 		var p wire.Packet
-		if p.Parse(f) == nil && p.Op.Info().AETH && uint8(p.AETH().Syndrome()) == syndrome {
+		if p.Parse(f) == nil && p.Op.Info().AETH && uint8(p.AETH().Syndrome) == syndrome {
 			return true
 		}
 	}
@@ -308,11 +308,13 @@ var (
 func compare(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]uint64{
-		"infiniband.bth.opcode": uint64(p.Op), "infiniband.bth.se": one(p.BTH().Solicited()),
+		"infiniband.bth.opcode": uint64(p.Op),
+		"infiniband.bth.se":     one(p.BTH().Flags&wire.BTHSolicited != 0),
 		"infiniband.bth.m":      0,
-		"infiniband.bth.padcnt": uint64(p.BTH().Pad()), "infiniband.bth.tver": 0,
-		"infiniband.bth.p_key":  uint64(p.BTH().PKey()),
-		"infiniband.bth.destqp": uint64(p.DestQP), "infiniband.bth.a": one(p.BTH().AckReq()),
+		"infiniband.bth.padcnt": uint64(p.BTH().Flags & wire.BTHPad >> 4), "infiniband.bth.tver": 0,
+		"infiniband.bth.p_key":     uint64(p.BTH().PKey.Get()),
+		"infiniband.bth.destqp":    uint64(p.DestQP),
+		"infiniband.bth.a":         one(p.BTH().Ack&wire.BTHAckReq != 0),
 		"infiniband.bth.reserved7": 0,
 		"infiniband.bth.psn":       uint64(p.PSN),
 		"infiniband.invariant.crc": uint64(
@@ -321,34 +323,33 @@ func compare(t *testing.T, about string, d dissected, p *wire.Packet) {
 	content := map[string]string{}
 	i := p.Op.Info()
 	if i.DETH {
-		want["infiniband.deth.q_key"], want["infiniband.deth.srcqp"] = uint64(p.DETH().QKey()),
-			uint64(p.DETH().SrcQP())
+		want["infiniband.deth.q_key"], want["infiniband.deth.srcqp"] = uint64(p.DETH().QKey.Get()),
+			uint64(p.DETH().SrcQP.Get())
 	}
 	if i.RETH {
 		h := p.RETH()
 		want["infiniband.reth.va"], want["infiniband.reth.r_key"],
-			want["infiniband.reth.dmalen"] = h.VA(), uint64(h.RKey()), uint64(h.Len())
+			want["infiniband.reth.dmalen"] = h.VA.Get(), uint64(h.RKey.Get()), uint64(h.Len.Get())
 	}
 	if i.AtomicETH {
 		h := p.AtomicETH() // address and key have the RETH's names
-		want["infiniband.reth.va"], want["infiniband.reth.r_key"] = h.VA(), uint64(h.RKey())
-		want["infiniband.atomiceth.swapdt"], want["infiniband.atomiceth.cmpdt"] = h.SwapAdd(),
-			h.Compare()
+		want["infiniband.reth.va"], want["infiniband.reth.r_key"] = h.VA.Get(), uint64(h.RKey.Get())
+		want["infiniband.atomiceth.swapdt"], want["infiniband.atomiceth.cmpdt"] = h.SwapAdd.Get(),
+			h.Compare.Get()
 	}
 	if i.AETH {
-		want["infiniband.aeth.syndrome"], want["infiniband.aeth.msn"] = uint64(p.AETH().Syndrome()),
-			uint64(p.AETH().MSN())
+		want["infiniband.aeth.syndrome"], want["infiniband.aeth.msn"] = uint64(p.AETH().Syndrome),
+			uint64(p.AETH().MSN.Get())
 	}
 	if i.Kind == wire.AtomicAck {
-		want["infiniband.atomicacketh.origremdt"] = wire.AtomicAckETH(
-			p.Ext()[wire.AETHLen:]).Original()
+		want["infiniband.atomicacketh.origremdt"] = p.AtomicAck()
 	}
 	ext := p.Ext()
 	if i.Imm {
 		content["infiniband.immdt"] = hex.EncodeToString(ext[len(ext)-wire.ImmDtLen:])
 	}
 	if i.Inv {
-		content["infiniband.ieth"] = hex.EncodeToString(ext[len(ext)-wire.IETHLen:])
+		content["infiniband.ieth"] = hex.EncodeToString(ext[len(ext)-wire.ImmDtLen:])
 	}
 	if i.Payload && len(p.Payload()) > 0 && p.DestQP != rdmacm.QPN {
 		// with the pad
@@ -392,10 +393,10 @@ func one(b bool) uint64 {
 
 // vlanOf returns the tag control information of a frame, -1 if it has none.
 func vlanOf(frame []byte) int {
-	if wire.Ethernet(frame).EtherType() != wire.EtherTypeVLAN {
+	if wire.View[wire.Ethernet](frame).EtherType.Get() != wire.EtherTypeVLAN {
 		return -1
 	}
-	return int(wire.VLAN(frame[wire.EthernetLen:]).TCI())
+	return int(wire.View[wire.VLAN](frame[wire.EthernetLen:]).TCI.Get())
 }
 
 // built returns the frame of a packet that no endpoint sends yet.
@@ -502,7 +503,7 @@ func TestCM(t *testing.T) {
 			frames = append(frames,
 				built(t, addrs, rdmacm.QPN, wire.Fields{Op: wire.UDSendOnly, PSN: 3},
 					func(ext []byte) {
-						wire.DETH(ext).Set(rdmacm.QKey, rdmacm.QPN)
+						wire.View[wire.DETH](ext).Set(rdmacm.QKey, rdmacm.QPN)
 					}, rdmacm.Append(nil, 0x77, m.message)))
 		}
 		for i, d := range tshark(t, recordFrames(t, frames...).path,

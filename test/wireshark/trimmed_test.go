@@ -46,7 +46,7 @@ func TestTrimmed(t *testing.T) {
 				require.NoError(t, err)
 				return n
 			}
-			gone := int(p.UDP().Len()) - wire.UDPLen - (left - int(p.BTHOff))
+			gone := int(p.UDP().Len.Get()) - wire.UDPLen - (left - int(p.BTHOff))
 			require.EqualValues(t, gone, number("goroce.trimmed"), fmt.Sprint(p.Op))
 			require.EqualValues(t, p.DestQP, number("goroce.trimmed.qp"))
 			require.EqualValues(t, p.PSN, number("goroce.trimmed.psn"))

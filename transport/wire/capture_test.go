@@ -35,9 +35,9 @@ func captures(t testing.TB) map[string][][]byte {
 // sourceOf is the source address of a template.
 func sourceOf(tmpl *Template) netip.Addr {
 	if tmpl.v6 {
-		return IPv6(tmpl.headers[tmpl.l3:]).Src()
+		return netip.AddrFrom16(View[IPv6](tmpl.headers[tmpl.l3:]).Src)
 	}
-	return IPv4(tmpl.headers[tmpl.l3:]).Src()
+	return netip.AddrFrom4(View[IPv4](tmpl.headers[tmpl.l3:]).Src)
 }
 
 // seeds answers the first frames of every capture, to start fuzzers from.

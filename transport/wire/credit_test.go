@@ -24,7 +24,7 @@ func aCreditOnXACK(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, CreditLen+HostLen)
 	XCH(frame[ext:]).Set(0x1234, CreditLen+HostLen)
-	AETH(frame[ext+XCHLen:]).Set(SyndromeAck, 2)
+	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
 	tlvs := frame[ext+XCHLen+AETHLen:]
 	Credit(tlvs[:CreditLen]).Set(CreditIdle, 1, 12288, 4096)
 	Host(tlvs[CreditLen:][:HostLen]).Set(3*units.Microsecond, 5*units.Second)

@@ -1,19 +1,19 @@
 package wire
 
-// DETHLen is the length of a datagram extended transport header (IB 9.3.2).
+// DETHLen is the length of a datagram extended transport header.
 const DETHLen = 8
 
-// DETH is a datagram extended transport header: who sends, and the key that lets it (IB 9.3.2).
-type DETH []byte
+// DETH is a datagram extended transport header: the sender, and the key that authorizes it
+// (IB 9.3.2).
+type DETH struct {
+	QKey  BE32 // queue key of the destination
+	_     uint8
+	SrcQP BE24 // queue pair that sent the packet
+}
 
-// QKey is the queue key of the destination.
-func (h DETH) QKey() uint32 { return be32(h) }
-
-// SrcQP is the queue pair that sent the packet.
-func (h DETH) SrcQP() QPN { return QPN(be24(h[4:])) }
-
-// Set writes all fields, the reserved byte as 0.
-func (h DETH) Set(qkey uint32, src QPN) {
-	putBE32(h[4:], uint32(src)&QPNMask)
-	putBE32(h, qkey)
+// Set writes all fields, and 0 into the reserved byte.
+func (h *DETH) Set(qkey uint32, src QPN) {
+	*h = DETH{}
+	h.QKey.Set(qkey)
+	h.SrcQP.Set(uint32(src))
 }

@@ -17,7 +17,7 @@ func anXACK(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, SACKLen(32))
 	XCH(frame[ext:]).Set(0x1234, SACKLen(32))
-	AETH(frame[ext+XCHLen:]).Set(SyndromeAck, 2)
+	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
 	s := SACK(frame[ext+XCHLen+AETHLen:])
 	s.Init(32)
 	s.SetBits(0, 1|1<<31)
@@ -60,8 +60,8 @@ func TestWorkedXACK(t *testing.T) {
 	assert.Equal(t, PSN(0x100003), p.PSN)
 	assert.Equal(t, uint16(0x1234), p.XCH().Tag())
 	assert.Equal(t, 24, p.XCH().TLVLen())
-	assert.Equal(t, SyndromeAck, p.AETH().Syndrome())
-	assert.Equal(t, uint32(2), p.AETH().MSN())
+	assert.Equal(t, SyndromeAck, p.AETH().Syndrome)
+	assert.Equal(t, uint32(2), p.AETH().MSN.Get())
 	assert.Equal(t, 32, p.SACK().Len())
 	assert.Equal(t, uint32(1|1<<2|1<<3), p.SACK().Bits(0))
 	assert.Len(t, p.TLVs().Find(TLVTiming), TimingLen)
@@ -71,7 +71,7 @@ func TestWorkedXACK(t *testing.T) {
 	room := make([]byte, 128)
 	ext, total := tmpl.Build(room, Fields{Op: XACK, PSN: 0x100003}, 24)
 	XCH(room[ext:]).Set(0x1234, 24)
-	AETH(room[ext+4:]).Set(SyndromeAck, 2)
+	View[AETH](room[ext+4:]).Set(SyndromeAck, 2)
 	s := SACK(room[ext+8:][:SACKLen(32)])
 	s.Init(32)
 	s.SetBits(0, 1|1<<2|1<<3)
@@ -115,8 +115,8 @@ func TestBadExtensions(t *testing.T) {
 	shorten := func(n int) func([]byte) []byte { // with an IP and a UDP header to match
 		return func(f []byte) []byte {
 			f = f[:len(f)-n]
-			IPv4(f[14:34]).SetTotalLen(uint16(len(f) - 14))
-			UDP(f[34:]).SetLen(uint16(len(f) - 34))
+			View[IPv4](f[14:34]).TotalLen.Set(uint16(len(f) - 14))
+			View[UDP](f[34:]).Len.Set(uint16(len(f) - 34))
 			return checksum(f)
 		}
 	}

@@ -57,27 +57,27 @@ func views(t *testing.T, p *Packet) {
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
 	require.Len(t, p.Payload(), int(p.End-p.PayloadOff))
-	require.Equal(t, p.PSN, p.BTH().PSN())
-	require.Equal(t, p.DestQP, p.BTH().DestQP())
-	require.Equal(t, uint16(UDPPort), p.UDP().DstPort())
+	require.Equal(t, p.PSN, PSN(p.BTH().PSN.Get()))
+	require.Equal(t, p.DestQP, QPN(p.BTH().DestQP.Get()))
+	require.Equal(t, uint16(UDPPort), p.UDP().DstPort.Get())
 	require.True(t, p.SrcIP().IsValid() && p.DstIP().IsValid())
 	require.Equal(t, p.V6, p.SrcIP().Is6())
 	p.GRH(make([]byte, GRHLen))
 	_ = p.VLAN()
 	if i.RETH {
-		require.Len(t, p.RETH(), RETHLen)
+		require.NotNil(t, p.RETH())
 	}
 	if i.AETH {
-		require.NotEmpty(t, p.AETH().Syndrome().String())
+		require.NotEmpty(t, p.AETH().Syndrome.String())
 	}
 	if i.AtomicETH {
-		require.Len(t, p.AtomicETH(), AtomicETHLen)
+		require.NotNil(t, p.AtomicETH())
 	}
 	if i.Kind == AtomicAck {
-		require.Len(t, p.AtomicAck(), AtomicAckETHLen)
+		p.AtomicAck()
 	}
 	if i.DETH {
-		require.Len(t, p.DETH(), DETHLen)
+		require.NotNil(t, p.DETH())
 	}
 	if i.Imm {
 		p.Imm()
@@ -92,7 +92,7 @@ func extensionViews(t *testing.T, p *Packet) {
 	require.LessOrEqual(t, len(p.TLVs()), MaxTLVs)
 	switch p.Op {
 	case XACK:
-		require.NotEmpty(t, p.AETH().Syndrome().String())
+		require.NotEmpty(t, p.AETH().Syndrome.String())
 		require.Empty(t, p.Payload())
 		require.Nil(t, p.INT())
 		require.Nil(t, p.Bolt())

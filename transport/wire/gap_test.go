@@ -24,7 +24,7 @@ func anXACKWith(t testing.TB, v6 bool, tlvs []byte) []byte {
 	frame := make([]byte, 512)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, len(tlvs))
 	XCH(frame[ext:]).Set(0x1234, len(tlvs))
-	AETH(frame[ext+XCHLen:]).Set(SyndromeAck, 2)
+	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
 	copy(frame[ext+XCHLen+AETHLen:], tlvs)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
@@ -83,7 +83,7 @@ func TestGapOfAnXACK(t *testing.T) {
 				assert.Equal(t, units.Nanosecond, p.Gap().Gap(), c.name)
 				assert.Equal(t, units.Nanosecond, p.Gap().Away(), c.name)
 			}
-			assert.Equal(t, uint32(2), p.AETH().MSN(), c.name)
+			assert.Equal(t, uint32(2), p.AETH().MSN.Get(), c.name)
 		}
 	}
 	var p Packet

@@ -78,7 +78,7 @@ func describe(p *Packet) string {
 		word += " CE"
 	}
 	if p.Op == RCAck {
-		switch s := p.AETH().Syndrome(); {
+		switch s := p.AETH().Syndrome; {
 		case s.IsRNR():
 			word += " RNR NAK"
 		case s.IsNak():
@@ -100,7 +100,7 @@ func TestGoldenFields(t *testing.T) {
 func compare(t *testing.T, p *Packet, where string) {
 	other := gopacket.NewPacket(p.Frame, layers.LayerTypeEthernet, gopacket.Default)
 	eth := other.LinkLayer().(*layers.Ethernet)
-	dst, src := p.Ethernet().Dst(), p.Ethernet().Src()
+	dst, src := p.Ethernet().Dst, p.Ethernet().Src
 	require.Equal(t, []byte(eth.DstMAC), dst[:], where)
 	require.Equal(t, []byte(eth.SrcMAC), src[:], where)
 	tos := p.DSCP<<2 | p.ECN
@@ -108,27 +108,27 @@ func compare(t *testing.T, p *Packet, where string) {
 	case *layers.IPv4:
 		require.False(t, p.V6, where)
 		require.Equal(t, ip.TOS, tos, where)
-		require.Equal(t, ip.Id, p.IPv4().ID(), where)
-		require.Equal(t, ip.TTL, p.IPv4().TTL(), where)
-		require.Equal(t, ip.Length, p.IPv4().TotalLen(), where)
-		require.Equal(t, ip.Checksum, p.IPv4().Checksum(), where)
+		require.Equal(t, ip.Id, p.IPv4().ID.Get(), where)
+		require.Equal(t, ip.TTL, p.IPv4().TTL, where)
+		require.Equal(t, ip.Length, p.IPv4().TotalLen.Get(), where)
+		require.Equal(t, ip.Checksum, p.IPv4().Checksum.Get(), where)
 		require.Equal(t, ip.SrcIP.String(), p.SrcIP().String(), where)
 		require.Equal(t, ip.DstIP.String(), p.DstIP().String(), where)
 	case *layers.IPv6:
 		require.True(t, p.V6, where)
 		require.Equal(t, ip.TrafficClass, tos, where)
-		require.Equal(t, ip.FlowLabel, p.IPv6().FlowLabel(), where)
-		require.Equal(t, ip.HopLimit, p.IPv6().HopLimit(), where)
-		require.Equal(t, ip.Length, p.IPv6().PayloadLen(), where)
+		require.Equal(t, ip.FlowLabel, p.IPv6().flowLabel(), where)
+		require.Equal(t, ip.HopLimit, p.IPv6().HopLimit, where)
+		require.Equal(t, ip.Length, p.IPv6().PayloadLen.Get(), where)
 		require.Equal(t, ip.SrcIP.String(), p.SrcIP().String(), where)
 		require.Equal(t, ip.DstIP.String(), p.DstIP().String(), where)
 	}
 	udp := other.TransportLayer().(*layers.UDP)
 	require.Equal(t, uint16(udp.SrcPort), p.SrcPort, where)
-	require.Equal(t, udp.Length, p.UDP().Len(), where)
-	require.Equal(t, udp.Checksum, p.UDP().Checksum(), where)
-	require.Equal(t, udp.Contents, []byte(p.UDP()), where)
-	require.Equal(t, udp.Payload[:BTHLen], []byte(p.BTH()), where)
+	require.Equal(t, udp.Length, p.UDP().Len.Get(), where)
+	require.Equal(t, udp.Checksum, p.UDP().Checksum.Get(), where)
+	require.Equal(t, udp.Contents, p.Frame[p.BTHOff-UDPLen:p.BTHOff], where)
+	require.Equal(t, udp.Payload[:BTHLen], p.Frame[p.BTHOff:p.BTHOff+BTHLen], where)
 	tail := len(p.Payload()) + int(p.Pad) + ICRCLen
 	require.Equal(t, udp.Payload[BTHLen:len(udp.Payload)-tail], p.Ext(), where)
 	require.Equal(t, udp.Payload[len(udp.Payload)-tail:][:len(p.Payload())], p.Payload(), where)
@@ -181,8 +181,9 @@ func rebuild(t testing.TB, p *Packet) []byte {
 	tmpl := templateOf(t, p)
 	room := bytes.Repeat([]byte{0xa5}, len(p.Frame)+8)
 	f := Fields{Op: p.Op,
-		Flags: AckReq.When(p.AckReq) | Solicited.When(p.Solicited) | BECN.When(p.BTH().BECN()),
-		PSN:   p.PSN}
+		Flags: AckReq.When(p.AckReq) | Solicited.When(p.Solicited) |
+			BECN.When(p.BTH().Congestion&BTHBECN != 0),
+		PSN: p.PSN}
 	ext, total := tmpl.Build(room, f, len(p.Payload()))
 	require.Len(t, p.Frame, total)
 	require.Equal(t, tmpl.Overhead(), ext)
@@ -190,8 +191,8 @@ func rebuild(t testing.TB, p *Packet) []byte {
 	copy(frame[ext:], p.Ext())
 	copy(frame[ext+len(p.Ext()):], p.Payload())
 	if !p.V6 { // rxe counts its packets, templates write 0
-		ip := IPv4(frame[p.L3:])
-		ip.SetID(p.IPv4().ID())
+		ip := View[IPv4](frame[p.L3:])
+		ip.ID.Set(p.IPv4().ID.Get())
 		ip.UpdateChecksum()
 	}
 	tmpl.Seal(frame)
@@ -202,16 +203,16 @@ func rebuild(t testing.TB, p *Packet) []byte {
 // templateOf is the flow that p belongs to.
 func templateOf(t testing.TB, p *Packet) *Template {
 	a := Address{
-		SrcMAC: p.Ethernet().Src(), DstMAC: p.Ethernet().Dst(), Src: p.SrcIP(), Dst: p.DstIP(),
+		SrcMAC: p.Ethernet().Src, DstMAC: p.Ethernet().Dst, Src: p.SrcIP(), Dst: p.DstIP(),
 		SrcPort: p.SrcPort, TOS: p.DSCP<<2 | p.ECN, PKey: p.PKey, DestQP: p.DestQP,
 	}
 	if vlan := p.VLAN(); vlan != nil {
-		a.VLAN = vlan.TCI()
+		a.VLAN = vlan.TCI.Get()
 	}
 	if p.V6 {
-		a.TTL, a.FlowLabel = p.IPv6().HopLimit(), p.IPv6().FlowLabel()
+		a.TTL, a.FlowLabel = p.IPv6().HopLimit, p.IPv6().flowLabel()
 	} else {
-		a.TTL = p.IPv4().TTL()
+		a.TTL = p.IPv4().TTL
 	}
 	var tmpl Template
 	require.NoError(t, tmpl.Set(a))
@@ -245,10 +246,10 @@ func TestWorkedFrames(t *testing.T) {
 	assert.Equal(t, RCFetchAdd, p.Op)
 	assert.Equal(t, QPN(0xb8), p.DestQP)
 	h := p.AtomicETH()
-	assert.Equal(t, uint64(0x563db94c4000), h.VA())
-	assert.Equal(t, uint32(0x39cc), h.RKey())
-	assert.Equal(t, uint64(0x10), h.SwapAdd())
-	assert.Zero(t, h.Compare())
+	assert.Equal(t, uint64(0x563db94c4000), h.VA.Get())
+	assert.Equal(t, uint32(0x39cc), h.RKey.Get())
+	assert.Equal(t, uint64(0x10), h.SwapAdd.Get())
+	assert.Zero(t, h.Compare.Get())
 	assert.Empty(t, p.Payload())
 }
 
@@ -269,17 +270,17 @@ func TestKnownContents(t *testing.T) {
 		assert.Equal(t, uint32(0xcafe0000), p.Imm(), name)
 		assert.Equal(t, pattern(64, 7, 3), p.Payload(), name)
 	}
-	assert.Equal(t, uint32(0x11111111), first("ud-send").DETH().QKey())
+	assert.Equal(t, uint32(0x11111111), first("ud-send").DETH().QKey.Get())
 	assert.Equal(t, pattern(64, 11, 5), last("rc-read-only").Payload())
-	assert.Equal(t, uint32(64), first("rc-read-only").RETH().Len())
-	assert.Equal(t, uint64(0x1122334455667788), last("rc-fetch-add").AtomicAck().Original())
-	assert.Equal(t, uint64(0xa1a2a3a4a5a6a7a8), first("rc-cmp-swap").AtomicETH().SwapAdd())
-	assert.Equal(t, uint64(0x1122334455667788), first("rc-cmp-swap").AtomicETH().Compare())
+	assert.Equal(t, uint32(64), first("rc-read-only").RETH().Len.Get())
+	assert.Equal(t, uint64(0x1122334455667788), last("rc-fetch-add").AtomicAck())
+	assert.Equal(t, uint64(0xa1a2a3a4a5a6a7a8), first("rc-cmp-swap").AtomicETH().SwapAdd.Get())
+	assert.Equal(t, uint64(0x1122334455667788), first("rc-cmp-swap").AtomicETH().Compare.Get())
 	assert.Equal(t, uint8(26), first("rc-dscp26-ect0").DSCP)
 	assert.Equal(t, uint8(ECNECT0), first("v6-tclass").ECN)
 	assert.Equal(t, PSN(2), last("rc-psn-wrap").PSN)
 	assert.True(t, first("rc-send-solicited").Solicited)
-	nak := last("rc-rnr-exceeded").AETH().Syndrome()
+	nak := last("rc-rnr-exceeded").AETH().Syndrome
 	assert.True(t, nak.IsRNR())
 	assert.Equal(t, uint8(20), nak.Code())
 }

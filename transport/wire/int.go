@@ -104,12 +104,12 @@ func writtenLen(b []byte) int {
 // fixed places only, and checks nothing that a switch would not.
 func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
 	l3 = EthernetLen
-	if len(frame) < EthernetLen+VLANLen+minIPv4 {
+	if len(frame) < EthernetLen+vlanLen+minIPv4 {
 		return 0, 0, nil
 	}
 	etherType := be16(frame[12:])
 	if etherType == EtherTypeVLAN {
-		l3, etherType = EthernetLen+VLANLen, be16(frame[EthernetLen+2:])
+		l3, etherType = EthernetLen+vlanLen, be16(frame[EthernetLen+2:])
 	}
 	protocol := uint8(0)
 	switch {
@@ -122,7 +122,7 @@ func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
 	}
 	at := bth + tlvOffset
 	if protocol != ProtocolUDP || at >= len(frame) ||
-		UDP(frame[bth-UDPLen:]).DstPort() != UDPPort ||
+		View[UDP](frame[bth-UDPLen:]).DstPort.Get() != UDPPort ||
 		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion ||
 		TLVType(frame[at]) != kind {
 		return 0, 0, nil

@@ -46,7 +46,7 @@ func table38() (table [256]OpcodeInfo) {
 		}
 	}
 	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: CNPTransport, Kind: CNPKind,
-		First: true, Last: true, Ext: CNPLen}
+		First: true, Last: true, Ext: cnpLen}
 	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeLen}
 	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension,
 		Ext: XCHLen + ProbeEchoLen}
@@ -70,8 +70,8 @@ func (i OpcodeInfo) in(t Transport) OpcodeInfo {
 		present bool
 		len     uint8
 	}{
-		{i.DETH, DETHLen}, {i.RETH, RETHLen}, {i.AETH, AETHLen}, {i.AtomicETH, AtomicETHLen},
-		{i.Kind == AtomicAck, AtomicAckETHLen}, {i.Imm, ImmDtLen}, {i.Inv, IETHLen},
+		{i.DETH, DETHLen}, {i.RETH, RETHLen}, {i.AETH, AETHLen}, {i.AtomicETH, atomicETHLen},
+		{i.Kind == AtomicAck, atomicAckETHLen}, {i.Imm, ImmDtLen}, {i.Inv, iethLen},
 	} {
 		if h.present {
 			i.Ext += h.len

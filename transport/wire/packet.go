@@ -52,30 +52,30 @@ func (p *Packet) Parse(frame []byte) error {
 	}
 	l3, etherType := EthernetLen, be16(frame[12:])
 	if etherType == EtherTypeVLAN {
-		l3, etherType = EthernetLen+VLANLen, be16(frame[EthernetLen+2:])
+		l3, etherType = EthernetLen+vlanLen, be16(frame[EthernetLen+2:])
 	}
 	at, end := 0, 0 // the BTH, and behind the ICRC
 	switch h := frame[l3:]; {
 	case etherType == EtherTypeIPv4 && len(h) >= minIPv4:
-		ip, udp := IPv4(h[:IPv4Len]), UDP(h[IPv4Len:minIPv4])
-		total := int(ip.TotalLen())
-		if ip.VersionIHL() != 0x45 || ip.Protocol() != ProtocolUDP || ip.Fragment() ||
-			udp.DstPort() != UDPPort || !ip.ChecksumOK() ||
-			total > len(h) || total < minIPv4 || int(udp.Len()) != total-IPv4Len {
+		ip, udp := View[IPv4](h), View[UDP](h[IPv4Len:])
+		total := int(ip.TotalLen.Get())
+		if ip.VersionIHL != 0x45 || ip.Protocol != ProtocolUDP || ip.isFragment() ||
+			udp.DstPort.Get() != UDPPort || !ip.checksumOK() ||
+			total > len(h) || total < minIPv4 || int(udp.Len.Get()) != total-IPv4Len {
 			return wrongHeaders(frame)
 		}
 		at, end = l3+IPv4Len+UDPLen, l3+total
-		p.V6, p.DSCP, p.ECN, p.SrcPort = false, ip.TOS()>>2, ip.TOS()&3, udp.SrcPort()
+		p.V6, p.DSCP, p.ECN, p.SrcPort = false, ip.TOS>>2, ip.TOS&3, udp.SrcPort.Get()
 	case etherType == EtherTypeIPv6 && len(h) >= minIPv6:
-		ip, udp := IPv6(h[:IPv6Len]), UDP(h[IPv6Len:minIPv6])
-		total := IPv6Len + int(ip.PayloadLen())
-		if ip.Version() != 6 || ip.NextHeader() != ProtocolUDP || udp.DstPort() != UDPPort ||
-			total > len(h) || total < minIPv6 || int(udp.Len()) != total-IPv6Len {
+		ip, udp := View[IPv6](h), View[UDP](h[IPv6Len:])
+		total := IPv6Len + int(ip.PayloadLen.Get())
+		if ip.version() != 6 || ip.NextHeader != ProtocolUDP || udp.DstPort.Get() != UDPPort ||
+			total > len(h) || total < minIPv6 || int(udp.Len.Get()) != total-IPv6Len {
 			return wrongHeaders(frame)
 		}
 		tc := ip.TrafficClass()
 		at, end = l3+IPv6Len+UDPLen, l3+total
-		p.V6, p.DSCP, p.ECN, p.SrcPort = true, tc>>2, tc&3, udp.SrcPort()
+		p.V6, p.DSCP, p.ECN, p.SrcPort = true, tc>>2, tc&3, udp.SrcPort.Get()
 	default:
 		return wrongHeaders(frame)
 	}
@@ -85,7 +85,7 @@ func (p *Packet) Parse(frame []byte) error {
 
 	bth := (*[BTHLen]byte)(frame[at:])
 	info := &opcodes[bth[0]]
-	if bth[1]&bthTVer != 0 {
+	if bth[1]&BTHTVer != 0 {
 		return ErrBTH
 	}
 	ext := at + BTHLen
@@ -98,7 +98,7 @@ func (p *Packet) Parse(frame []byte) error {
 			return ErrExtension
 		}
 	}
-	pad := int(bth[1] & bthPad >> bthPadShift)
+	pad := int(bth[1] & BTHPad >> bthPadShift)
 	padded := end - ICRCLen - off
 	if padded < pad || padded&3 != 0 || padded > 0 && !info.Payload {
 		return ErrLength
@@ -106,8 +106,8 @@ func (p *Packet) Parse(frame []byte) error {
 	p.Frame = frame[:end:end]
 	p.L3, p.BTHOff, p.ExtOff = uint16(l3), uint16(at), uint16(ext)
 	p.PayloadOff, p.End, p.Pad = uint16(off), uint16(end-ICRCLen-pad), uint8(pad)
-	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&bthSolicited != 0, be16(bth[2:])
-	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&bthAckReq != 0, PSN(be24(bth[8:]))
+	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&BTHSolicited != 0, be16(bth[2:])
+	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&BTHAckReq != 0, PSN(be24(bth[8:]))
 	return nil
 }
 
@@ -129,63 +129,62 @@ func (p *Packet) icrc() uint32 {
 	return icrc(b, p.V6)
 }
 
-// Ethernet is the Ethernet header.
-func (p *Packet) Ethernet() Ethernet { return Ethernet(p.Frame[:EthernetLen]) }
+// Ethernet returns the Ethernet header.
+func (p *Packet) Ethernet() *Ethernet { return View[Ethernet](p.Frame) }
 
-// VLAN is the 802.1Q tag, nil when there is none.
-func (p *Packet) VLAN() VLAN {
+// VLAN returns the 802.1Q tag, or nil if the frame has none.
+func (p *Packet) VLAN() *VLAN {
 	if p.L3 == EthernetLen {
 		return nil
 	}
-	return VLAN(p.Frame[EthernetLen : EthernetLen+VLANLen])
+	return View[VLAN](p.Frame[EthernetLen:])
 }
 
-// IPv4 is the IP header of a packet that is not V6.
-func (p *Packet) IPv4() IPv4 { return IPv4(p.Frame[p.L3 : p.L3+IPv4Len]) }
+// IPv4 returns the IP header of a packet that is not V6.
+func (p *Packet) IPv4() *IPv4 { return View[IPv4](p.Frame[p.L3:]) }
 
-// IPv6 is the IP header of a V6 packet.
-func (p *Packet) IPv6() IPv6 { return IPv6(p.Frame[p.L3 : p.L3+IPv6Len]) }
+// IPv6 returns the IP header of a V6 packet.
+func (p *Packet) IPv6() *IPv6 { return View[IPv6](p.Frame[p.L3:]) }
 
-// UDP is the UDP header.
-func (p *Packet) UDP() UDP { return UDP(p.Frame[p.BTHOff-UDPLen : p.BTHOff]) }
+// UDP returns the UDP header.
+func (p *Packet) UDP() *UDP { return View[UDP](p.Frame[p.BTHOff-UDPLen:]) }
 
-// BTH is the base transport header (IB 9.2).
-func (p *Packet) BTH() BTH { return BTH(p.Frame[p.BTHOff : p.BTHOff+BTHLen]) }
+// BTH returns the base transport header (IB 9.2).
+func (p *Packet) BTH() *BTH { return View[BTH](p.Frame[p.BTHOff:]) }
 
 // TTL is the hop limit that the packet arrived with.
 func (p *Packet) TTL() uint8 {
 	if p.V6 {
-		return IPv6(p.Frame[p.BTHOff-UDPLen-IPv6Len:]).HopLimit()
+		return View[IPv6](p.Frame[p.BTHOff-UDPLen-IPv6Len:]).HopLimit
 	}
-	return IPv4(p.Frame[p.BTHOff-UDPLen-IPv4Len:]).TTL()
+	return View[IPv4](p.Frame[p.BTHOff-UDPLen-IPv4Len:]).TTL
 }
 
 // Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode,
 // of a PROBE, PROBE_ACK, RTS, TOKEN or CREDIT the XCH and the body.
 func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 
-// RETH is the RETH of an opcode that has one (IB 9.3.3).
-func (p *Packet) RETH() RETH { return RETH(p.Ext()[:RETHLen]) }
+// RETH returns the RETH of an opcode that has one (IB 9.3.3).
+func (p *Packet) RETH() *RETH { return View[RETH](p.Ext()) }
 
-// AETH is the AETH of an opcode that has one (IB 9.3.5).
-func (p *Packet) AETH() AETH { return AETH(p.Ext()[:AETHLen]) }
+// AETH returns the AETH of an opcode that has one (IB 9.3.5).
+func (p *Packet) AETH() *AETH { return View[AETH](p.Ext()) }
 
-// AtomicETH is the AtomicETH of RCCmpSwap and RCFetchAdd (IB 9.3.4).
-func (p *Packet) AtomicETH() AtomicETH { return AtomicETH(p.Ext()[:AtomicETHLen]) }
+// AtomicETH returns the AtomicETH of RCCmpSwap and RCFetchAdd (IB 9.3.4).
+func (p *Packet) AtomicETH() *AtomicETH { return View[AtomicETH](p.Ext()) }
 
-// AtomicAck is the AtomicAckETH of RCAtomicAck, behind its AETH (IB 9.3.6).
-func (p *Packet) AtomicAck() AtomicAckETH {
-	return AtomicAckETH(p.Ext()[AETHLen : AETHLen+AtomicAckETHLen])
-}
+// AtomicAck returns the value that an atomic found in memory, from the AtomicAckETH behind the AETH
+// of RCAtomicAck (IB 9.3.6).
+func (p *Packet) AtomicAck() uint64 { return View[BE64](p.Ext()[AETHLen:]).Get() }
 
-// DETH is the DETH of UD (IB 9.3.2).
-func (p *Packet) DETH() DETH { return DETH(p.Ext()[:DETHLen]) }
+// DETH returns the DETH of UD (IB 9.3.2).
+func (p *Packet) DETH() *DETH { return View[DETH](p.Ext()) }
 
-// Imm is the immediate data of an opcode that has it (IB 9.3.8).
-func (p *Packet) Imm() uint32 { return ImmDt(p.Frame[p.PayloadOff-ImmDtLen:]).Imm() }
+// Imm returns the immediate data of an opcode that has it (IB 9.3.8).
+func (p *Packet) Imm() uint32 { return View[BE32](p.Frame[p.PayloadOff-ImmDtLen:]).Get() }
 
-// IETH is the key to invalidate, of an opcode that has it (IB 9.3.7).
-func (p *Packet) IETH() uint32 { return IETH(p.Frame[p.PayloadOff-IETHLen:]).RKey() }
+// IETH returns the key to invalidate, of an opcode that has it (IB 9.3.7).
+func (p *Packet) IETH() uint32 { return View[BE32](p.Frame[p.PayloadOff-iethLen:]).Get() }
 
 // Payload is the payload without its pad.
 func (p *Packet) Payload() []byte { return p.Frame[p.PayloadOff:p.End:p.End] }
@@ -193,17 +192,17 @@ func (p *Packet) Payload() []byte { return p.Frame[p.PayloadOff:p.End:p.End] }
 // SrcIP is the sender's address.
 func (p *Packet) SrcIP() netip.Addr {
 	if p.V6 {
-		return p.IPv6().Src()
+		return netip.AddrFrom16(p.IPv6().Src)
 	}
-	return p.IPv4().Src()
+	return netip.AddrFrom4(p.IPv4().Src)
 }
 
 // DstIP is the receiver's address.
 func (p *Packet) DstIP() netip.Addr {
 	if p.V6 {
-		return p.IPv6().Dst()
+		return netip.AddrFrom16(p.IPv6().Dst)
 	}
-	return p.IPv4().Dst()
+	return netip.AddrFrom4(p.IPv4().Dst)
 }
 
 // GRHLen is the length of what a receiver of datagrams finds before the payload (IB 8.3).
@@ -214,11 +213,11 @@ const GRHLen = 40
 func (p *Packet) GRH(dst []byte) {
 	dst = dst[:GRHLen]
 	if p.V6 {
-		copy(dst, p.IPv6())
+		copy(dst, p.Frame[p.L3:p.L3+IPv6Len])
 		return
 	}
 	clear(dst[:GRHLen-IPv4Len])
-	copy(dst[GRHLen-IPv4Len:], p.IPv4())
+	copy(dst[GRHLen-IPv4Len:], p.Frame[p.L3:p.L3+IPv4Len])
 }
 
 // SetICRC writes the right invariant CRC into a frame that was changed after Seal: by a test, a

@@ -85,7 +85,7 @@ func put(at int, b ...byte) func([]byte) []byte {
 	return func(f []byte) []byte { copy(f[at:], b); return f }
 }
 
-func checksum(f []byte) []byte { IPv4(f[14:34]).UpdateChecksum(); return f }
+func checksum(f []byte) []byte { View[IPv4](f[14:34]).UpdateChecksum(); return f }
 
 func chain(all ...func([]byte) []byte) func([]byte) []byte {
 	return func(f []byte) []byte {
@@ -201,7 +201,7 @@ func TestCNP(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	frame := make([]byte, 128)
 	ext, total := tmpl.Build(frame, Fields{Op: CNP, Flags: BECN}, 0)
-	clear(frame[ext : ext+CNPLen])
+	clear(frame[ext : ext+cnpLen])
 	tmpl.Seal(frame[:total])
 	assert.Equal(t, 74, total)
 	assert.Equal(t, "8100ffff4000001100000000"+"00000000000000000000000000000000",
@@ -209,13 +209,13 @@ func TestCNP(t *testing.T) {
 	var p Packet
 	require.NoError(t, p.Parse(frame[:total]))
 	assert.Equal(t, CNP, p.Op)
-	assert.True(t, p.BTH().BECN() && p.ICRC())
+	assert.True(t, p.BTH().Congestion&BTHBECN != 0 && p.ICRC())
 }
 
 func TestSetICRC(t *testing.T) {
 	var p Packet
 	require.NoError(t, p.Parse(aFrame(t, 5)))
-	p.BTH().SetPSN(99)
+	p.BTH().PSN.Set(99)
 	assert.False(t, p.ICRC())
 	p.SetICRC()
 	assert.True(t, p.ICRC())
@@ -225,7 +225,7 @@ func TestInvalidate(t *testing.T) {
 	tmpl := aTemplate(t, true)
 	frame := make([]byte, 256)
 	ext, total := tmpl.Build(frame, Fields{Op: RCSendOnlyInv}, 8)
-	IETH(frame[ext:]).SetRKey(0x12345678)
+	View[BE32](frame[ext:]).Set(0x12345678)
 	tmpl.Seal(frame[:total])
 	var p Packet
 	require.NoError(t, p.Parse(frame[:total]))

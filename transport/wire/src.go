@@ -27,23 +27,23 @@ func BuildSRC(room, data []byte, tos uint8, r QueueReport) []byte {
 	if data[l3]>>4 == 4 {
 		copy(frame[l3+12:], data[l3+16:l3+20])
 		copy(frame[l3+16:], data[l3+12:l3+16])
-		ip := IPv4(frame[l3 : l3+IPv4Len])
-		ip.SetTotalLen(uint16(total - l3))
-		ip.SetTOS(tos)
-		ip.SetTTL(defaultTTL)
+		ip := View[IPv4](frame[l3:])
+		ip.TotalLen.Set(uint16(total - l3))
+		ip.TOS = tos
+		ip.TTL = defaultTTL
 		ip.UpdateChecksum()
 	} else {
 		copy(frame[l3+8:], data[l3+24:l3+40])
 		copy(frame[l3+24:], data[l3+8:l3+24])
-		ip := IPv6(frame[l3 : l3+IPv6Len])
-		ip.SetPayloadLen(uint16(total - l3 - IPv6Len))
+		ip := View[IPv6](frame[l3:])
+		ip.PayloadLen.Set(uint16(total - l3 - IPv6Len))
 		ip.SetTrafficClass(tos)
-		ip.SetHopLimit(defaultTTL)
+		ip.HopLimit = defaultTTL
 	}
-	UDP(frame[bth-UDPLen:]).SetLen(uint16(total - bth + UDPLen))
-	h := BTH(frame[bth : bth+BTHLen])
-	h[0], h[1], h[4], h[8] = uint8(SRC), 0, 0, 0
-	h.SetDestQP(Bolt(t).Sender())
+	View[UDP](frame[bth-UDPLen:]).Len.Set(uint16(total - bth + UDPLen))
+	h := View[BTH](frame[bth:])
+	h.Opcode, h.Flags, h.Congestion, h.Ack = SRC, 0, 0, 0
+	h.DestQP.Set(uint32(Bolt(t).Sender()))
 	body := frame[bth+BTHLen:]
 	XCH(body).Set(XCH(body).Tag(), 0)
 	clear(body[XCHLen : XCHLen+SRCLen-queueReportLen])

@@ -8,13 +8,16 @@ import (
 )
 
 // MaxOverhead is the most that Overhead can answer: Ethernet, VLAN tag, IPv6, UDP and BTH.
-const MaxOverhead = EthernetLen + VLANLen + IPv6Len + UDPLen + BTHLen
+const MaxOverhead = EthernetLen + vlanLen + IPv6Len + UDPLen + BTHLen
 
 // overhead4 is the overhead of IPv4 without a VLAN tag: the case to be fast in.
 const overhead4 = EthernetLen + IPv4Len + UDPLen + BTHLen
 
 // DefaultPKey is the partition that every port is a full member of (IB 10.9.1.2).
 const DefaultPKey = 0xffff
+
+// dontFragment is DF of an IPv4 header's Fragment.
+const dontFragment = 0x4000
 
 // defaultTTL is what rdma-core's and most NICs' packets start with.
 const defaultTTL = 64
@@ -69,24 +72,24 @@ func (t *Template) Set(a Address) error {
 	} else {
 		t.setIPv4(&a, src, dst)
 	}
-	udp := UDP(t.headers[t.len:])
-	udp.SetSrcPort(a.SrcPort)
-	udp.SetDstPort(UDPPort)
+	udp := View[UDP](t.headers[t.len:])
+	udp.SrcPort.Set(a.SrcPort)
+	udp.DstPort.Set(UDPPort)
 	t.len += UDPLen + BTHLen
-	t.bth().SetPKey(a.PKey)
-	t.bth().SetDestQP(a.DestQP)
+	t.bth().PKey.Set(a.PKey)
+	t.bth().DestQP.Set(uint32(a.DestQP))
 	return nil
 }
 
 func (t *Template) setEthernet(a *Address) {
-	eth := Ethernet(t.headers[:])
-	eth.SetDst(a.DstMAC)
-	eth.SetSrc(a.SrcMAC)
+	eth := View[Ethernet](t.headers[:])
+	eth.Dst = a.DstMAC
+	eth.Src = a.SrcMAC
 	t.l3 = EthernetLen
 	if a.VLAN != 0 {
-		VLAN(t.headers[EthernetLen:]).SetTCI(a.VLAN)
-		eth.SetEtherType(EtherTypeVLAN)
-		t.l3 += VLANLen
+		View[VLAN](t.headers[EthernetLen:]).TCI.Set(a.VLAN)
+		eth.EtherType.Set(EtherTypeVLAN)
+		t.l3 += vlanLen
 	}
 	etherType := uint16(EtherTypeIPv4)
 	if t.v6 {
@@ -96,62 +99,44 @@ func (t *Template) setEthernet(a *Address) {
 }
 
 func (t *Template) setIPv4(a *Address, src, dst netip.Addr) {
-	ip := IPv4(t.headers[t.l3:])
-	ip[0], ip[6], ip[9] = 0x45, 0x40, ProtocolUDP // version and length, DF
-	ip.SetTOS(a.TOS)
-	ip.SetTTL(a.TTL)
-	copy(ip[12:], src.AsSlice())
-	copy(ip[16:], dst.AsSlice())
+	ip := View[IPv4](t.headers[t.l3:])
+	ip.VersionIHL, ip.Protocol = 0x45, ProtocolUDP
+	ip.Fragment.Set(dontFragment)
+	ip.TOS = a.TOS
+	ip.TTL = a.TTL
+	ip.Src, ip.Dst = src.As4(), dst.As4()
 	t.sum = uint32(fold16(ip.sum()))
 	t.len = t.l3 + IPv4Len
 }
 
 func (t *Template) setIPv6(a *Address, src, dst netip.Addr) {
-	ip := IPv6(t.headers[t.l3:])
-	putBE32(ip, 6<<28|uint32(a.TOS)<<20|a.FlowLabel)
-	ip[6] = ProtocolUDP
-	ip.SetHopLimit(a.TTL)
-	copy(ip[8:], src.AsSlice())
-	copy(ip[24:], dst.AsSlice())
+	ip := View[IPv6](t.headers[t.l3:])
+	ip.VersionClassFlow.Set(6<<28 | uint32(a.TOS)<<20 | a.FlowLabel)
+	ip.NextHeader = ProtocolUDP
+	ip.HopLimit = a.TTL
+	ip.Src, ip.Dst = src.As16(), dst.As16()
 	t.len = t.l3 + IPv6Len
 }
 
 // bth is the BTH of the template, the last of its headers.
-func (t *Template) bth() BTH { return BTH(t.headers[t.len-BTHLen : t.len]) }
+func (t *Template) bth() *BTH { return View[BTH](t.headers[t.len-BTHLen:]) }
 
 // SetDstMAC changes the destination MAC address: the neighbour moved, or is known at last.
-func (t *Template) SetDstMAC(mac [6]byte) { Ethernet(t.headers[:]).SetDst(mac) }
+func (t *Template) SetDstMAC(mac [6]byte) { View[Ethernet](t.headers[:]).Dst = mac }
 
 // SetDestQP changes the queue pair that packets are for.
-func (t *Template) SetDestQP(qp QPN) { t.bth().SetDestQP(qp) }
+func (t *Template) SetDestQP(qp QPN) { t.bth().DestQP.Set(uint32(qp)) }
 
 // SetPKey changes the partition that packets are of.
-func (t *Template) SetPKey(key uint16) { t.bth().SetPKey(key) }
-
-// SetSrcPort changes the UDP source port, and with it the path through the network.
-func (t *Template) SetSrcPort(port uint16) { UDP(t.headers[t.len-BTHLen-UDPLen:]).SetSrcPort(port) }
-
-// SetTOS changes DSCP and ECN.
-func (t *Template) SetTOS(tos uint8) {
-	if t.v6 {
-		IPv6(t.headers[t.l3:]).SetTrafficClass(tos)
-		return
-	}
-	ip := IPv4(t.headers[t.l3:])
-	ip.SetTOS(tos)
-	t.sum = uint32(fold16(ip.sum()))
-}
+func (t *Template) SetPKey(key uint16) { t.bth().PKey.Set(key) }
 
 // TTL is the hop limit that packets start with.
 func (t *Template) TTL() uint8 {
 	if t.v6 {
-		return IPv6(t.headers[t.l3:]).HopLimit()
+		return View[IPv6](t.headers[t.l3:]).HopLimit
 	}
-	return IPv4(t.headers[t.l3:]).TTL()
+	return View[IPv4](t.headers[t.l3:]).TTL
 }
-
-// V6 says whether the flow is one of IPv6.
-func (t *Template) V6() bool { return t.v6 }
 
 // Overhead is the length of the headers up to the extended ones: 54 over IPv4, 74 over IPv6, and
 // 4 more with a VLAN tag. A frame is Overhead, the opcode's Ext, payload, pad and ICRCLen.
@@ -215,7 +200,7 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 
 	length := total - ext + BTHLen + UDPLen
 	if t.v6 {
-		IPv6(frame[t.l3:]).SetPayloadLen(uint16(length))
+		View[IPv6](frame[t.l3:]).PayloadLen.Set(uint16(length))
 	} else {
 		ip := (*[IPv4Len]byte)(frame[t.l3:])
 		putBE16(ip[2:], uint16(length+IPv4Len))
@@ -226,10 +211,10 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	putBE16(h[4:], uint16(length))
 	bth := h[UDPLen:]
 	bth[0] = uint8(f.Op)
-	bth[1] = uint8(pad)<<bthPadShift | f.Flags.bit(Solicited, bthSolicited)
-	bth[4] = f.Flags.bit(BECN, bthBECN)
+	bth[1] = uint8(pad)<<bthPadShift | f.Flags.bit(Solicited, BTHSolicited)
+	bth[4] = f.Flags.bit(BECN, BTHBECN)
 	putBE32(bth[8:],
-		uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, bthAckReq)|f.Flags.bit(AskTiming,
+		uint32(f.PSN)&PSNMask|uint32(f.Flags.bit(AckReq, BTHAckReq)|f.Flags.bit(AskTiming,
 			bthAskTiming)|uint8(f.Flags)&bthMarks)<<24)
 	return ext, total
 }
@@ -237,18 +222,18 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 // SetFrameTOS changes DSCP and ECN of a frame that Build began.
 func (t *Template) SetFrameTOS(frame []byte, tos uint8) {
 	if t.v6 {
-		IPv6(frame[t.l3:]).SetTrafficClass(tos)
+		View[IPv6](frame[t.l3:]).SetTrafficClass(tos)
 		return
 	}
-	ip := IPv4(frame[t.l3:])
-	ip.SetTOS(tos)
+	ip := View[IPv4](frame[t.l3:])
+	ip.TOS = tos
 	ip.UpdateChecksum()
 }
 
 // TOS is DSCP and ECN.
 func (t *Template) TOS() uint8 {
 	if t.v6 {
-		return IPv6(t.headers[t.l3:]).TrafficClass()
+		return View[IPv6](t.headers[t.l3:]).TrafficClass()
 	}
 	return t.headers[t.l3+1]
 }

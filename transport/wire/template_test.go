@@ -23,9 +23,9 @@ func TestTemplateSet(t *testing.T) {
 	}
 	mapped := netip.AddrFrom16(v4.As16())
 	require.NoError(t, tmpl.Set(Address{Src: mapped, Dst: v4}))
-	assert.False(t, tmpl.V6())
+	assert.False(t, tmpl.v6)
 	require.NoError(t, tmpl.Set(Address{Src: v6.WithZone("eth0"), Dst: v6}))
-	assert.True(t, tmpl.V6())
+	assert.True(t, tmpl.v6)
 	assert.LessOrEqual(t, unsafe.Sizeof(tmpl), uintptr(128))
 }
 
@@ -57,10 +57,10 @@ func TestOverhead(t *testing.T) {
 func TestTemplateDefaults(t *testing.T) {
 	var p Packet
 	require.NoError(t, p.Parse(build(t, aTemplate(t, false), RCAck, 0)))
-	assert.Equal(t, uint8(64), p.IPv4().TTL())
+	assert.Equal(t, uint8(64), p.IPv4().TTL)
 	assert.Equal(t, uint16(DefaultPKey), p.PKey)
-	assert.Zero(t, p.IPv4().ID())
-	assert.Equal(t, byte(0x40), p.IPv4()[6], "DF")
+	assert.Zero(t, p.IPv4().ID.Get())
+	assert.Equal(t, uint16(dontFragment), p.IPv4().Fragment.Get())
 	assert.Len(t, p.Frame, 62)
 }
 
@@ -70,15 +70,10 @@ func TestTemplateSetters(t *testing.T) {
 		mac := [6]byte{9, 8, 7, 6, 5, 4}
 		tmpl.SetDstMAC(mac)
 		tmpl.SetDestQP(0xabcdef)
-		tmpl.SetTOS(0x6b)
-		tmpl.SetSrcPort(0xd00d)
 		var p Packet
 		require.NoError(t, p.Parse(build(t, tmpl, RCAck, 0)))
-		assert.Equal(t, mac, p.Ethernet().Dst())
+		assert.Equal(t, mac, p.Ethernet().Dst)
 		assert.Equal(t, QPN(0xabcdef), p.DestQP)
-		assert.Equal(t, uint8(26), p.DSCP)
-		assert.Equal(t, uint8(ECNCE), p.ECN)
-		assert.Equal(t, uint16(0xd00d), p.SrcPort)
 		assert.True(t, p.ICRC())
 	}
 }
@@ -99,7 +94,7 @@ func TestAllocations(t *testing.T) {
 		"error": func() { var p Packet; _ = p.Parse(bad) },
 		"Build": func() {
 			ext, total := tmpl.Build(room, Fields{Op: RCWriteOnly}, 100)
-			RETH(room[ext:]).Set(1, 2, 3)
+			View[RETH](room[ext:]).Set(1, 2, 3)
 			tmpl.Seal(room[:total])
 		},
 		"generic ICRC": func() { icrcGeneric(frame[14:], false) },

@@ -15,8 +15,8 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 		return 0, err
 	}
 	l3 := EthernetLen
-	if len(frame) >= EthernetLen+VLANLen && Ethernet(frame).EtherType() == EtherTypeVLAN {
-		l3 += VLANLen
+	if len(frame) >= EthernetLen+vlanLen && View[Ethernet](frame).EtherType.Get() == EtherTypeVLAN {
+		l3 += vlanLen
 	}
 	if len(frame) < l3+IPv4Len+UDPLen+BTHLen {
 		return 0, ErrTruncated
@@ -27,15 +27,15 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 			return 0, ErrTruncated
 		}
 		at = l3 + IPv6Len
-		total = IPv6Len + int(IPv6(h).PayloadLen())
-		p.DSCP, p.ECN = IPv6(h).TrafficClass()>>2, IPv6(h).TrafficClass()&ECNMask
+		total = IPv6Len + int(View[IPv6](h).PayloadLen.Get())
+		p.DSCP, p.ECN = View[IPv6](h).TrafficClass()>>2, View[IPv6](h).TrafficClass()&ECNMask
 	} else {
-		total = int(IPv4(h).TotalLen())
-		p.DSCP, p.ECN = IPv4(h).TOS()>>2, IPv4(h).TOS()&ECNMask
+		total = int(View[IPv4](h).TotalLen.Get())
+		p.DSCP, p.ECN = View[IPv4](h).TOS>>2, View[IPv4](h).TOS&ECNMask
 	}
-	udp := UDP(frame[at:])
+	udp := View[UDP](frame[at:])
 	switch {
-	case int(udp.Len()) != l3+total-at:
+	case int(udp.Len.Get()) != l3+total-at:
 		return 0, ErrUDPLength
 	case l3+total <= len(frame):
 		return 0, ErrLength
@@ -44,12 +44,12 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 	bth := frame[at:][:BTHLen]
 	info := &opcodes[bth[0]]
 	switch {
-	case bth[1]&bthTVer != 0:
+	case bth[1]&BTHTVer != 0:
 		return 0, ErrBTH
 	case !info.Valid && info.Kind != Extension:
 		return 0, ErrOpcode
 	}
-	ext, pad := at+BTHLen, bth[1]&bthPad>>bthPadShift
+	ext, pad := at+BTHLen, bth[1]&BTHPad>>bthPadShift
 	if payload = l3 + total - ext - int(info.Ext) - int(pad) - ICRCLen; payload < 0 {
 		return 0, ErrLength
 	}
@@ -59,8 +59,8 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 	}
 	p.Frame = frame[:len(frame):len(frame)]
 	p.L3, p.BTHOff, p.ExtOff = uint16(l3), uint16(at), uint16(ext)
-	p.PayloadOff, p.End, p.Pad, p.SrcPort = p.ExtOff, p.ExtOff, pad, udp.SrcPort()
-	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&bthSolicited != 0, be16(bth[2:])
-	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&bthAckReq != 0, PSN(be24(bth[8:]))
+	p.PayloadOff, p.End, p.Pad, p.SrcPort = p.ExtOff, p.ExtOff, pad, udp.SrcPort.Get()
+	p.Op, p.Solicited, p.PKey = Opcode(bth[0]), bth[1]&BTHSolicited != 0, be16(bth[2:])
+	p.DestQP, p.AckReq, p.PSN = QPN(be24(bth[4:])), bth[8]&BTHAckReq != 0, PSN(be24(bth[8:]))
 	return payload, nil
 }

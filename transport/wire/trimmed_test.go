@@ -107,9 +107,9 @@ func FuzzParseTrimmed(f *testing.F) {
 		require.Error(t, whole.Parse(frame))
 		require.GreaterOrEqual(t, payload, 0)
 		require.Less(t, payload, 1<<16)
-		require.Equal(t, p.PSN, p.BTH().PSN())
-		require.Equal(t, p.DestQP, p.BTH().DestQP())
-		require.Equal(t, uint16(UDPPort), p.UDP().DstPort())
+		require.Equal(t, p.PSN, PSN(p.BTH().PSN.Get()))
+		require.Equal(t, p.DestQP, QPN(p.BTH().DestQP.Get()))
+		require.Equal(t, uint16(UDPPort), p.UDP().DstPort.Get())
 		require.True(t, p.SrcIP().IsValid() && p.DstIP().IsValid())
 		require.Empty(t, p.Payload())
 		if p.Op == XDATA {

@@ -7,12 +7,12 @@ func wrongHeaders(frame []byte) error {
 	if len(frame) < EthernetLen {
 		return ErrTruncated
 	}
-	l3, etherType := EthernetLen, Ethernet(frame).EtherType()
+	l3, etherType := EthernetLen, View[Ethernet](frame).EtherType.Get()
 	if etherType == EtherTypeVLAN {
-		if len(frame) < EthernetLen+VLANLen {
+		if len(frame) < EthernetLen+vlanLen {
 			return ErrTruncated
 		}
-		l3, etherType = EthernetLen+VLANLen, VLAN(frame[EthernetLen:]).EtherType()
+		l3, etherType = EthernetLen+vlanLen, View[VLAN](frame[EthernetLen:]).EtherType.Get()
 	}
 	switch etherType {
 	case EtherTypeIPv4:
@@ -27,51 +27,51 @@ func wrongIPv4(h []byte) error {
 	if len(h) < IPv4Len {
 		return ErrTruncated
 	}
-	ip := IPv4(h)
-	if ip.Protocol() != ProtocolUDP {
+	ip := View[IPv4](h)
+	if ip.Protocol != ProtocolUDP {
 		return ErrNotRoCE
 	}
-	if ip.VersionIHL() != 0x45 || ip.Fragment() {
+	if ip.VersionIHL != 0x45 || ip.isFragment() {
 		return ErrIPHeader // the port is not where we could look for it
 	}
 	if len(h) < IPv4Len+UDPLen {
 		return ErrTruncated
 	}
-	udp := UDP(h[IPv4Len:])
-	if udp.DstPort() != UDPPort {
+	udp := View[UDP](h[IPv4Len:])
+	if udp.DstPort.Get() != UDPPort {
 		return ErrNotRoCE
 	}
-	if !ip.ChecksumOK() {
+	if !ip.checksumOK() {
 		return ErrIPHeader
 	}
-	return wrongLength(udp, int(ip.TotalLen())-IPv4Len, len(h)-IPv4Len)
+	return wrongLength(udp, int(ip.TotalLen.Get())-IPv4Len, len(h)-IPv4Len)
 }
 
 func wrongIPv6(h []byte) error {
 	if len(h) < IPv6Len {
 		return ErrTruncated
 	}
-	ip := IPv6(h)
-	if ip.NextHeader() != ProtocolUDP {
+	ip := View[IPv6](h)
+	if ip.NextHeader != ProtocolUDP {
 		return ErrNotRoCE // RoCEv2 has no extension headers
 	}
-	if ip.Version() != 6 {
+	if ip.version() != 6 {
 		return ErrIPHeader
 	}
 	if len(h) < IPv6Len+UDPLen {
 		return ErrTruncated
 	}
-	udp := UDP(h[IPv6Len:])
-	if udp.DstPort() != UDPPort {
+	udp := View[UDP](h[IPv6Len:])
+	if udp.DstPort.Get() != UDPPort {
 		return ErrNotRoCE
 	}
-	return wrongLength(udp, int(ip.PayloadLen()), len(h)-IPv6Len)
+	return wrongLength(udp, int(ip.PayloadLen.Get()), len(h)-IPv6Len)
 }
 
 // wrongLength tells a cut frame from a lie about its length: said is what the IP header promises
 // behind it, there what the frame has.
-func wrongLength(udp UDP, said, there int) error {
-	if int(udp.Len()) != said && said <= there {
+func wrongLength(udp *UDP, said, there int) error {
+	if int(udp.Len.Get()) != said && said <= there {
 		return ErrUDPLength
 	}
 	return ErrTruncated

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// table is a target whose measurements were written down before: a ridge over the traversal's
-// parameters, with a bump of its own on each point.
+// table is a target with predefined measurements: a ridge over the traversal's parameters, with a
+// bump of its own on each point.
 type table struct {
 	layer bytetuning.Layer
 	now   bytetuning.Watermark
@@ -41,7 +41,7 @@ func (t *table) Measure(context.Context) (*bytetuning.Measurement, error) {
 		Switches: []bytetuning.Sample{{Throughput: units.BitRate(f * 25e9)}}}, nil
 }
 
-// alg1: the schedule of algorithm 1 on a table, as the paper has its parameters.
+// alg1: the schedule of algorithm 1 on a table, with the paper's parameters.
 var alg1 = &experiment.Experiment{
 	ID:    "bytetuning/alg1",
 	Seeds: oneSeed,
@@ -73,7 +73,7 @@ var alg1 = &experiment.Experiment{
 				if p.N%20 == 0 {
 					best.Add(float64(p.N), p.BestEnergy)
 				}
-				// The start, line 2, and then lines 7 and 9 by turns.
+				// The start, line 2, and then lines 7 and 9 in alternation.
 				if p.N < 4 || p.N%2 == 1 {
 					return
 				}
@@ -103,7 +103,7 @@ var alg1 = &experiment.Experiment{
 		}
 		j.Value("temperatures", float64(annealer.Temperatures()))
 		j.Value("iterations", float64(iterations))
-		// the search measures what is there besides
+		// the search also measures the present watermark
 		j.Value("evaluations", float64(out.Evaluations-1))
 		j.Value("step violations", float64(steps))
 		j.Value("projection violations", float64(projected))

@@ -13,7 +13,7 @@ import (
 // nicKmins are the figure's, which we take for cells.
 var nicKmins = []units.Bytes{64, 128, 256, 512, 1024}
 
-// nicOthers are what is traversed at each Kmin.
+// nicOthers are the other parameters traversed at each Kmin.
 func nicOthers(s experiment.Scale) (gaps []units.Bytes, pmax []bytetuning.Percent) {
 	if s == experiment.Small {
 		return []units.Bytes{256}, []bytetuning.Percent{10}
@@ -21,7 +21,7 @@ func nicOthers(s experiment.Scale) (gaps []units.Bytes, pmax []bytetuning.Percen
 	return []units.Bytes{64, 256, 1024}, []bytetuning.Percent{1, 10, 100}
 }
 
-// alone is the cell in which nobody writes to C_1.
+// alone is the cell without traffic to C_1.
 const alone = "alone"
 
 // fig5: NIC-ECN of a NIC that two hosts share.

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// begin is flows and the rate that each begins at.
+// begin is a set of flows and the rate at which each begins.
 type begin struct {
 	n    int
 	rate units.BitRate
@@ -20,11 +20,11 @@ type begin struct {
 func (b begin) String() string { return fmt.Sprintf("%dx%dG", b.n, b.rate/gbps) }
 func (b begin) slow() bool     { return b.rate < 40*gbps }
 
-// begins are the six of the figure.
+// begins are the six starts of the figure.
 var begins = []begin{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps},
 	{8, 40 * gbps}}
 
-// fig6Settings are ECN, and K_pfc in packets.
+// fig6Settings are ECN settings, and K_pfc in packets.
 var fig6Settings = []struct {
 	marking
 	kpfc units.Bytes

@@ -51,7 +51,7 @@ var fig7 = &experiment.Experiment{
 		r.Claim("tpfc", low.Y)
 		// at 838 µs, the longest that the paper plots
 		fixed := low.Y[3]
-		r.Claim("worst", fixed/max(low.Y[:4].Max(), high.Y[:4].Max())) // of those up to it
+		r.Claim("worst", fixed/max(low.Y[:4].Max(), high.Y[:4].Max())) // of pauses up to it
 		r.Claim("xon-better", r.Values("xon")[0]/fixed)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

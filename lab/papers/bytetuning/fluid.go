@@ -44,18 +44,18 @@ var points = []struct {
 
 var pointMarkings = [4]marking{{5, 200, 0.1}, {5, 200, 0.01}, {200, 400, 0.1}, {200, 400, 0.5}}
 
-// cycles are the longest queues of the limit cycles in packets, from an integration of its own.
+// cycles are the longest queues of the limit cycles in packets, from a separate integration.
 var cycles = map[int]float64{2: 14.75, 4: 23.55, 8: 43.48, 10: 54.38}
 
-// endless is a model without PFC and with room for all.
+// endless is a model without PFC and with an unlimited buffer.
 func endless(n int, delay units.Duration) fluid.Config {
 	c := fluid.Default(n, 40*gbps/units.BitRate(n))
 	c.Kpfc, c.Buffer, c.Delay, c.Step, c.Horizon = 0, 1<<40, delay, 2*us, 300*ms
 	return c
 }
 
-// fluidFixedPoint: where the model stands still, that it gets there with a short delay and not with
-// the paper's, and that packets agree.
+// fluidFixedPoint: the fixed points of the model, whether it converges to them with a short delay
+// and with the paper's, and whether packets agree.
 var fluidFixedPoint = &experiment.Experiment{
 	ID:    "bytetuning/fluid-fixedpoint",
 	Seeds: oneSeed,
@@ -149,7 +149,7 @@ var fluidFixedPoint = &experiment.Experiment{
 	},
 }
 
-// packetQueue answers the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
+// packetQueue returns the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
 // %, without PFC.
 func packetQueue(j *experiment.Job, n int) (float64, error) {
 	control, err := cc.Parse("dcqcn")

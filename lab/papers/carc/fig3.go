@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig3Steps are what the figure does with eight buffers of a line each: the NIC writes so many,
-// then the program reads so many.
+// fig3Steps are the figure's steps with eight buffers of a line each: the NIC writes a number of
+// them, then the program reads a number.
 var fig3Steps = []struct {
 	name          string
 	writes, reads int

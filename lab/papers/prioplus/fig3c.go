@@ -8,14 +8,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pacing is what becomes of a packet that waits when the rate changes: re-timed by our transport;
-// in the published simulator its time is fixed when the one before leaves.
+// pacing is what happens to a waiting packet when the rate changes: our transport re-times it; the
+// published simulator fixes its time when the packet before leaves.
 type pacing struct{ KeepGaps bool }
 
 const ours, published = "re-timed", "gaps kept"
 
-// fig3c: many low Swift flows without target scaling, and a high one. What is claimed is judged by
-// our pacing; the published one shows where the difference comes from.
+// fig3c: many low Swift flows without target scaling, and a high one. The claims are judged with
+// our pacing; the published one shows the reason for the difference.
 var fig3c = &experiment.Experiment{
 	ID: "prioplus/fig3c",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -24,7 +24,7 @@ var fig3c = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		count := experiment.At(j.Scale, 300, 100)
-		// A packet at the start: the published run begins with a queue of 300 packets, not of 300
+		// One packet at the start: the published run begins with a queue of 300 packets, not of 300
 		// BDP.
 		low, err := swift(5*units.Microsecond, false, start(1))
 		if err != nil {
@@ -64,9 +64,9 @@ var fig3c = &experiment.Experiment{
 		swing := func(c experiment.Pool) float64 {
 			return c.Values("p95").Mean() - c.Values("p5").Mean()
 		}
-		const cause = "our transport re-times a packet that waits when its rate changes; in the " +
-			"published simulator it has got its time when the one before left, so that each cut " +
-			"comes a packet's gap later. With that rule alone, in this run: "
+		const cause = "our transport re-times a waiting packet when its rate changes; in the " +
+			"published simulator its time is fixed when the packet before leaves, so that each " +
+			"cut takes effect a packet's gap later. With that rule alone, in this run: "
 		if r.Scale == experiment.Full {
 			r.Claim("under-utilised", us.Values("util").Mean())
 			r.Note("under-utilised", cause+"%.3f", theirs.Values("util").Mean())

@@ -69,7 +69,7 @@ var fig9 = &experiment.Experiment{
 		r.Claim("tamed", prioplus.Values("beyond").Mean())
 		if r.Scale == experiment.Small {
 			r.Note("tamed", "the flows stop and estimate until 5 ms, and are below 1 %% after "+
-				"that: 20 ms have it, 10 ms do not")
+				"that: runs of 20 ms show it, runs of 10 ms do not")
 		}
 		r.Claim("swift-overshoots",
 			swift.Values("beyond").Mean()/(prioplus.Values("beyond").Mean()+0.001))

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Groups have as many bytes each, and the smallest sizes come first.
+// Groups have equal bytes, and the smallest sizes come first.
 func TestEqualBytes(t *testing.T) {
 	assert.Empty(t, equalBytes(workload.WebSearch, 1))
 	bounds := equalBytes(workload.WebSearch, 8)

@@ -69,7 +69,7 @@ var table1 = &experiment.Experiment{
 	},
 }
 
-// channelsOf is all channels of a table, the lowest first.
+// channelsOf returns all channels of a table, the lowest first.
 func channelsOf(text string, path cc.Path) ([]prioplus.Channel, error) {
 	table, err := prioplus.ParseChannels(text)
 	if err != nil {

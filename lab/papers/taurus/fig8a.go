@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// aggregations are what figures 8a and 8b compare.
+// aggregations are the settings that figures 8a and 8b compare.
 var aggregations = []struct {
 	name string
 	nicoffload.Aggregation
@@ -17,7 +17,7 @@ var aggregations = []struct {
 
 var aggregatedFlows = []int{1, 2, 4, 8, 16}
 
-// eachAggregation is every number of flows with aggregation and without, and what to call that.
+// eachAggregation returns every number of flows with aggregation and without, and its name.
 func eachAggregation(do func(name string, flows int, a nicoffload.Aggregation) error) error {
 	for _, flows := range aggregatedFlows {
 		for _, a := range aggregations {
@@ -29,7 +29,7 @@ func eachAggregation(do func(name string, flows int, a nicoffload.Aggregation) e
 	return nil
 }
 
-// fig8a: what aggregation saves of the agent's core.
+// fig8a: how much of the agent's core aggregation saves.
 var fig8a = &experiment.Experiment{
 	ID:    "taurus/fig8a",
 	Seeds: oneSeed,
@@ -56,7 +56,7 @@ var fig8a = &experiment.Experiment{
 		r.Claim("less-cpu", gains)
 		r.Note("less-cpu", "%s", conditions(r.Pool))
 		r.Claim("one-core", most)
-		r.Note("one-core", "of the numbers of flows the one that takes most; reached %.3g M/s",
+		r.Note("one-core", "for the number of flows that takes most; reached %.3g M/s",
 			perSecond(r.Pool, "16 on rate")/1e6)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -76,11 +76,11 @@ var fig8a = &experiment.Experiment{
 // cpu is the share of its core that a contender's agent was busy.
 func cpu(r experiment.Pool, name string) float64 { return r.Values(name + " busy").Percentile(50) }
 
-// perSecond is how many signals a contender heard ("rate") and how many messages its agent took
+// perSecond returns the rate of a contender's signals ("rate") or of its agent's messages
 // ("messages").
 func perSecond(r experiment.Pool, name string) float64 { return r.Values(name).Percentile(50) }
 
-// conditions says on what kind of a machine this was measured.
+// conditions describes the state of the machine during the measurement.
 func conditions(r experiment.Pool) string {
 	return fmt.Sprintf("medians of slices of 0.5 ms, contenders in turns; load %.1f, both cores "+
 		"undisturbed in %.0f of %.0f slices",

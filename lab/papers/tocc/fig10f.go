@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig10f: nothing but an incast, so that what is kept for tokens is lost.
+// fig10f: an incast alone, in which the bandwidth reserved for tokens is lost.
 var fig10f = &experiment.Experiment{
 	ID:    "tocc/fig10f",
 	Seeds: testbedSeeds,
@@ -28,8 +28,8 @@ var fig10f = &experiment.Experiment{
 		r.Claim("stable", (slices.Max(tocc)-slices.Min(tocc))/slices.Max(tocc))
 		r.Claim("ceiling", tocc[len(tocc)-1]/(testbedCap*(1-testbedShare())))
 		if r.Scale == experiment.Full {
-			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC behind it the link is "+
-				"never idle, whatever its rates do meanwhile (%g PAUSEs). ToCC keeps %.1f %% for "+
+			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC the link is never "+
+				"idle, whatever its rates do meanwhile (%g PAUSEs). ToCC reserves %.1f %% for "+
 				"tokens",
 				testbedOf(r, testbedDCQCN, incast).all("pauses").Sum(), 100*testbedShare())
 			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r,

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// far is how long the senders' links are.
+// far lists the lengths of the senders' links.
 var far = []units.Duration{units.Microsecond, 2 * units.Microsecond, 4 * units.Microsecond,
 	8 * units.Microsecond}
 
@@ -35,8 +35,8 @@ var rtts = &experiment.Experiment{
 		}
 		r.Claim("windows", near("swift", "dctcp", "idctcp"))
 		r.Claim("rates", near("dcqcn", "dcqcn-nic"))
-		r.Note("no-starvation", "ledbat-dc: it adds and subtracts alike whatever the window, so "+
-			"that what windows differ by at the start, a BDP of each one's path, stays")
+		r.Note("no-starvation", "ledbat-dc adds and subtracts the same amount whatever the "+
+			"window, so that the initial difference of the windows, each a BDP of its path, stays")
 		least := claims.Value{}
 		for _, a := range []string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"} {
 			least = least.With(a, claims.Number(r.Cell(a).Values("least").Min()))

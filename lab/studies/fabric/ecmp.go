@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// ecmp: flows spread over equal paths as chance has it, and both directions take the same one.
+// ecmp: flows spread over equal paths at random, and both directions take the same path.
 var ecmp = &experiment.Experiment{
 	ID: "fabric/ecmp",
 	Cells: func(experiment.Scale) []experiment.Cell {

@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// leafSpine: WebSearch over the network of ToCC, as a whole.
+// leafSpine: WebSearch in ToCC's network.
 var leafSpine = &experiment.Experiment{
 	ID:  "fabric/leafspine",
 	Run: runLeafSpine,

@@ -35,11 +35,11 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 		Sum: crc32.ChecksumIEEE(p.Payload()),
 	}
 	if info := p.Op.Info(); info.AETH {
-		a.Syndrome, a.MSN = p.AETH().Syndrome(), p.AETH().MSN()
+		a.Syndrome, a.MSN = p.AETH().Syndrome, p.AETH().MSN.Get()
 	}
 	switch {
 	case p.Op == wire.RCAtomicAck:
-		a.Original = p.AtomicAck().Original()
+		a.Original = p.AtomicAck()
 	case p.Op == wire.CNP: // its PSN is meaningless
 		a.PSN = 0
 	}

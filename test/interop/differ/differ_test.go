@@ -165,8 +165,8 @@ func TestFrames(t *testing.T) {
 			require.Equal(t, c.PSN.Add(uint32(p.PSN)&wire.PSNMask), q.PSN)
 			require.Equal(t, p.payload(), append([]byte{}, q.Payload()...))
 			if p.Op.Info().RETH && p.Region == regionRead && !p.has(SpoilKey) {
-				require.Equal(t, uint32(0xabcdef01), q.RETH().RKey())
-				require.Equal(t, uint64(1<<40+p.Offset), q.RETH().VA())
+				require.Equal(t, uint32(0xabcdef01), q.RETH().RKey.Get())
+				require.Equal(t, uint64(1<<40+p.Offset), q.RETH().VA.Get())
 			}
 		}
 	}

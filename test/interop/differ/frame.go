@@ -77,22 +77,29 @@ func (c *Case) outer(p *Packet, n int) []byte {
 }
 
 func (c *Case) bth(p *Packet, pad int, to *target) []byte {
-	h := make(wire.BTH, wire.BTHLen)
-	h.SetOpcode(p.Op)
-	h.SetSolicited(p.Solicited)
-	h.SetMigReq(p.MigReq)
-	h.SetPad(uint8(pad + int(p.Spoilt[SpoilPad])))
-	h.SetTVer(uint8(p.Spoilt[SpoilTVer]))
-	h.SetPKey(wire.DefaultPKey)
-	if p.has(SpoilPKey) {
-		h.SetPKey(uint16(p.Spoilt[SpoilPKey]))
+	b := make([]byte, wire.BTHLen)
+	h := wire.View[wire.BTH](b)
+	h.Opcode = p.Op
+	h.Flags = uint8(pad+int(p.Spoilt[SpoilPad]))<<4&wire.BTHPad |
+		uint8(p.Spoilt[SpoilTVer])&wire.BTHTVer
+	if p.Solicited {
+		h.Flags |= wire.BTHSolicited
 	}
-	h.SetDestQP(to.qpn ^ wire.QPN(p.Spoilt[SpoilQPN]))
-	h[4] = byte(p.Spoilt[SpoilByte4])
-	h.SetPSN(c.PSN.Add(uint32(p.PSN) & wire.PSNMask))
-	h.SetAckReq(p.AckReq)
-	h.SetReserved7(uint8(p.Spoilt[SpoilByte8]))
-	return h
+	if p.MigReq {
+		h.Flags |= wire.BTHMigReq
+	}
+	h.PKey.Set(wire.DefaultPKey)
+	if p.has(SpoilPKey) {
+		h.PKey.Set(uint16(p.Spoilt[SpoilPKey]))
+	}
+	h.DestQP.Set(uint32(to.qpn ^ wire.QPN(p.Spoilt[SpoilQPN])))
+	h.Congestion = byte(p.Spoilt[SpoilByte4])
+	h.PSN.Set(uint32(c.PSN.Add(uint32(p.PSN) & wire.PSNMask)))
+	h.Ack = uint8(p.Spoilt[SpoilByte8]) &^ wire.BTHAckReq
+	if p.AckReq {
+		h.Ack |= wire.BTHAckReq
+	}
+	return b
 }
 
 // headers returns the extended headers of the opcode.
@@ -102,18 +109,18 @@ func (p *Packet) headers(c *Case, to *target) []byte {
 	va, key := region.addr+uint64(p.Offset), region.key^uint32(p.Spoilt[SpoilKey])
 	var b []byte
 	if info.DETH {
-		h := make(wire.DETH, wire.DETHLen)
-		h.Set(c.QKey^uint32(p.Spoilt[SpoilQKey]), requesterQPN)
+		h := make([]byte, wire.DETHLen)
+		wire.View[wire.DETH](h).Set(c.QKey^uint32(p.Spoilt[SpoilQKey]), requesterQPN)
 		b = append(b, h...)
 	}
 	if info.RETH {
-		h := make(wire.RETH, wire.RETHLen)
-		h.Set(va, key, p.Length)
+		h := make([]byte, wire.RETHLen)
+		wire.View[wire.RETH](h).Set(va, key, p.Length)
 		b = append(b, h...)
 	}
 	if info.AtomicETH {
-		h := make(wire.AtomicETH, wire.AtomicETHLen)
-		h.Set(va, key, p.Operands[0], p.Operands[1])
+		h := make([]byte, info.Ext)
+		wire.View[wire.AtomicETH](h).Set(va, key, p.Operands[0], p.Operands[1])
 		b = append(b, h...)
 	}
 	if info.AETH {
@@ -128,7 +135,7 @@ func (p *Packet) headers(c *Case, to *target) []byte {
 	case info.Inv:
 		b = binary.BigEndian.AppendUint32(b, key)
 	case p.Op == wire.CNP:
-		b = append(b, make([]byte, wire.CNPLen)...)
+		b = append(b, make([]byte, info.Ext)...)
 	}
 	return b
 }

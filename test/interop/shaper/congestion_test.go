@@ -114,7 +114,7 @@ func TestNotify(t *testing.T) {
 			require.Equal(t, []any{ack.DestQP, ack.PKey, ack.SrcIP(), ack.DstIP(), ack.SrcPort},
 				[]any{cnp.DestQP, cnp.PKey, cnp.SrcIP(), cnp.DstIP(), cnp.SrcPort})
 			require.Equal(t, left[0][:etherTypeAt], left[1][:etherTypeAt])
-			require.True(t, cnp.BTH().BECN())
+			require.True(t, cnp.BTH().Congestion&wire.BTHBECN != 0)
 			require.Zero(t, cnp.PSN)
 			require.False(t, cnp.AckReq)
 			require.Equal(t, make([]byte, cnpSize), cnp.Ext())

@@ -29,8 +29,8 @@ func (l *AETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if err != nil {
 		return err
 	}
-	h := wire.AETH(data)
-	*l = AETH{base, h.Syndrome(), h.MSN()}
+	h := wire.View[wire.AETH](data)
+	*l = AETH{base, h.Syndrome, h.MSN.Get()}
 	return nil
 }
 
@@ -40,6 +40,6 @@ func (l *AETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptio
 	if err != nil {
 		return err
 	}
-	wire.AETH(data).Set(l.Syndrome, l.MSN)
+	wire.View[wire.AETH](data).Set(l.Syndrome, l.MSN)
 	return nil
 }

@@ -7,6 +7,12 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
+// The lengths of the headers.
+const (
+	atomicETHLen    = 28
+	atomicAckETHLen = 8
+)
+
 // AtomicETH is an atomic extended transport header (IB 9.3.4).
 type AtomicETH struct {
 	layers.BaseLayer
@@ -27,22 +33,22 @@ func (*AtomicETH) NextLayerType() gopacket.LayerType { return gopacket.LayerType
 
 // DecodeFromBytes reads the header at the start of data.
 func (l *AtomicETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
-	base, err := split("AtomicETH", data, wire.AtomicETHLen, df)
+	base, err := split("AtomicETH", data, atomicETHLen, df)
 	if err != nil {
 		return err
 	}
-	h := wire.AtomicETH(data)
-	*l = AtomicETH{base, h.VA(), h.RKey(), h.SwapAdd(), h.Compare()}
+	h := wire.View[wire.AtomicETH](data)
+	*l = AtomicETH{base, h.VA.Get(), h.RKey.Get(), h.SwapAdd.Get(), h.Compare.Get()}
 	return nil
 }
 
 // SerializeTo writes the header before what b has.
 func (l *AtomicETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
-	data, err := b.PrependBytes(wire.AtomicETHLen)
+	data, err := b.PrependBytes(atomicETHLen)
 	if err != nil {
 		return err
 	}
-	wire.AtomicETH(data).Set(l.VA, l.RKey, l.SwapAdd, l.Compare)
+	wire.View[wire.AtomicETH](data).Set(l.VA, l.RKey, l.SwapAdd, l.Compare)
 	return nil
 }
 
@@ -63,21 +69,21 @@ func (*AtomicAckETH) NextLayerType() gopacket.LayerType { return gopacket.LayerT
 
 // DecodeFromBytes reads the header at the start of data.
 func (l *AtomicAckETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
-	base, err := split("AtomicAckETH", data, wire.AtomicAckETHLen, df)
+	base, err := split("AtomicAckETH", data, atomicAckETHLen, df)
 	if err != nil {
 		return err
 	}
-	h := wire.AtomicAckETH(data)
-	*l = AtomicAckETH{base, h.Original()}
+	h := wire.View[wire.BE64](data)
+	*l = AtomicAckETH{base, h.Get()}
 	return nil
 }
 
 // SerializeTo writes the header before what b has.
 func (l *AtomicAckETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
-	data, err := b.PrependBytes(wire.AtomicAckETHLen)
+	data, err := b.PrependBytes(atomicAckETHLen)
 	if err != nil {
 		return err
 	}
-	wire.AtomicAckETH(data).SetOriginal(l.Original)
+	wire.View[wire.BE64](data).Set(l.Original)
 	return nil
 }

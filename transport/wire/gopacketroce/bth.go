@@ -45,12 +45,15 @@ func (l *BTH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if err != nil {
 		return err
 	}
-	h := wire.BTH(data)
+	h := wire.View[wire.BTH](data)
 	*l = BTH{
-		BaseLayer: base, Opcode: h.Opcode(), Solicited: h.Solicited(), MigReq: h.MigReq(),
-		Pad: h.Pad(), TVer: h.TVer(), PKey: h.PKey(), FECN: h.FECN(), BECN: h.BECN(),
-		Reserved6: h.Reserved6(), DestQP: h.DestQP(), AckReq: h.AckReq(),
-		Reserved7: h.Reserved7(), PSN: h.PSN(),
+		BaseLayer: base, Opcode: h.Opcode, PKey: h.PKey.Get(),
+		Solicited: h.Flags&wire.BTHSolicited != 0, MigReq: h.Flags&wire.BTHMigReq != 0,
+		Pad: h.Flags & wire.BTHPad >> padShift, TVer: h.Flags & wire.BTHTVer,
+		FECN: h.Congestion&wire.BTHFECN != 0, BECN: h.Congestion&wire.BTHBECN != 0,
+		Reserved6: h.Congestion & reserved6, DestQP: wire.QPN(h.DestQP.Get()),
+		AckReq: h.Ack&wire.BTHAckReq != 0, Reserved7: h.Ack & reserved7,
+		PSN: wire.PSN(h.PSN.Get()),
 	}
 	return nil
 }
@@ -61,19 +64,29 @@ func (l *BTH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOption
 	if err != nil {
 		return err
 	}
-	h := wire.BTH(data)
-	h.SetOpcode(l.Opcode)
-	h.SetSolicited(l.Solicited)
-	h.SetMigReq(l.MigReq)
-	h.SetPad(l.Pad)
-	h.SetTVer(l.TVer)
-	h.SetPKey(l.PKey)
-	h.SetFECN(l.FECN)
-	h.SetBECN(l.BECN)
-	h.SetReserved6(l.Reserved6)
-	h.SetDestQP(l.DestQP)
-	h.SetAckReq(l.AckReq)
-	h.SetReserved7(l.Reserved7)
-	h.SetPSN(l.PSN)
+	h := wire.View[wire.BTH](data)
+	h.Opcode = l.Opcode
+	h.Flags = bit(l.Solicited, wire.BTHSolicited) | bit(l.MigReq, wire.BTHMigReq) |
+		l.Pad<<padShift&wire.BTHPad | l.TVer&wire.BTHTVer
+	h.PKey.Set(l.PKey)
+	h.Congestion = bit(l.FECN, wire.BTHFECN) | bit(l.BECN, wire.BTHBECN) | l.Reserved6&reserved6
+	h.DestQP.Set(uint32(l.DestQP))
+	h.Ack = bit(l.AckReq, wire.BTHAckReq) | l.Reserved7&reserved7
+	h.PSN.Set(uint32(l.PSN))
 	return nil
+}
+
+// The bits of a BTH that wire has no name for.
+const (
+	padShift  = 4
+	reserved6 = 0x3f
+	reserved7 = 0x7f
+)
+
+// bit returns mask if on, otherwise 0.
+func bit(on bool, mask uint8) uint8 {
+	if on {
+		return mask
+	}
+	return 0
 }

@@ -29,8 +29,8 @@ func (l *DETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if err != nil {
 		return err
 	}
-	h := wire.DETH(data)
-	*l = DETH{base, h.QKey(), h.SrcQP()}
+	h := wire.View[wire.DETH](data)
+	*l = DETH{base, h.QKey.Get(), wire.QPN(h.SrcQP.Get())}
 	return nil
 }
 
@@ -40,6 +40,6 @@ func (l *DETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptio
 	if err != nil {
 		return err
 	}
-	wire.DETH(data).Set(l.QKey, l.SrcQP)
+	wire.View[wire.DETH](data).Set(l.QKey, l.SrcQP)
 	return nil
 }

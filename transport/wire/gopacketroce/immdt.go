@@ -28,8 +28,8 @@ func (l *ImmDt) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if err != nil {
 		return err
 	}
-	h := wire.ImmDt(data)
-	*l = ImmDt{base, h.Imm()}
+	h := wire.View[wire.BE32](data)
+	*l = ImmDt{base, h.Get()}
 	return nil
 }
 
@@ -39,7 +39,7 @@ func (l *ImmDt) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOpti
 	if err != nil {
 		return err
 	}
-	wire.ImmDt(data).SetImm(l.Imm)
+	wire.View[wire.BE32](data).Set(l.Imm)
 	return nil
 }
 
@@ -60,21 +60,21 @@ func (*IETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePaylo
 
 // DecodeFromBytes reads the header at the start of data.
 func (l *IETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
-	base, err := split("IETH", data, wire.IETHLen, df)
+	base, err := split("IETH", data, wire.ImmDtLen, df)
 	if err != nil {
 		return err
 	}
-	h := wire.IETH(data)
-	*l = IETH{base, h.RKey()}
+	h := wire.View[wire.BE32](data)
+	*l = IETH{base, h.Get()}
 	return nil
 }
 
 // SerializeTo writes the header before what b has.
 func (l *IETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
-	data, err := b.PrependBytes(wire.IETHLen)
+	data, err := b.PrependBytes(wire.ImmDtLen)
 	if err != nil {
 		return err
 	}
-	wire.IETH(data).SetRKey(l.RKey)
+	wire.View[wire.BE32](data).Set(l.RKey)
 	return nil
 }

@@ -30,8 +30,8 @@ func (l *RETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	if err != nil {
 		return err
 	}
-	h := wire.RETH(data)
-	*l = RETH{base, h.VA(), h.RKey(), h.Len()}
+	h := wire.View[wire.RETH](data)
+	*l = RETH{base, h.VA.Get(), h.RKey.Get(), h.Len.Get()}
 	return nil
 }
 
@@ -41,6 +41,6 @@ func (l *RETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptio
 	if err != nil {
 		return err
 	}
-	wire.RETH(data).Set(l.VA, l.RKey, l.DMALength)
+	wire.View[wire.RETH](data).Set(l.VA, l.RKey, l.DMALength)
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What could not be made is made again when somebody else asks.
-func TestOnce(t *testing.T) {
-	var o Once[int]
+// A failed call of make is repeated by the next call of Of.
+func TestMemo(t *testing.T) {
+	var o Memo[int]
 	calls, failed := 0, errors.New("no")
 	ask := func(key string, err error) (int, error) {
 		return o.Of(&Job{Scale: Small, Seed: 1}, key, func() (int, error) {

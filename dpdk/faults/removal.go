@@ -31,25 +31,24 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Port is a port of EAL's.
+// Port identifies a port of EAL.
 type Port struct {
 	Number int
 	Name   string
 }
 
-// Remove reports to whoever registered for it that the port's hardware has been removed, as the
-// port's driver would. Nothing else happens.
+// Remove raises the port's RTE_ETH_EVENT_INTR_RMV, as its driver does when the hardware has been
+// removed, and changes nothing else.
 func (p Port) Remove(tb testing.TB) {
 	tb.Helper()
 	name := C.CString(p.Name)
 	defer C.free(unsafe.Pointer(name))
 	if C.removed(name) != 0 {
-		tb.Errorf("there is no port %s", p.Name)
+		tb.Errorf("remove %s: EAL has no port of this name", p.Name)
 	}
 }
 
-// Unplug takes the port away from EAL, as EAL's own handling of a removal does after it has been
-// reported.
+// Unplug removes the port from EAL, as EAL's handler does after the event.
 func (p Port) Unplug(tb testing.TB) {
 	tb.Helper()
 	bus, name := C.CString("vdev"), C.CString(p.Name)
@@ -63,7 +62,7 @@ func (p Port) Unplug(tb testing.TB) {
 	}
 }
 
-// PortOf returns the one port that open opens.
+// PortOf returns the port that open opens.
 func PortOf(tb testing.TB, open func()) Port {
 	tb.Helper()
 	before := ports(tb)
@@ -77,7 +76,7 @@ func PortOf(tb testing.TB, open func()) Port {
 	return Port{}
 }
 
-// ports returns those there are.
+// ports returns EAL's ports.
 func ports(tb testing.TB) map[Port]bool {
 	tb.Helper()
 	all := map[Port]bool{}

@@ -14,8 +14,8 @@ import (
 	"unsafe"
 )
 
-// Arm makes the n-th call from now on fail: the n-th of the function of that name, or with "" of
-// all that the package knows. The test's end disarms.
+// Arm makes the n-th of the following calls of the named function fail, or with "" the n-th call of
+// any wrapped function. The end of the test disarms it.
 func Arm(tb testing.TB, n int, name string) {
 	tb.Helper()
 	tb.Cleanup(func() { Disarm() })
@@ -24,5 +24,6 @@ func Arm(tb testing.TB, n int, name string) {
 	C.gr_fault_arm(C.uint(n), s)
 }
 
-// Disarm lets all calls succeed again, and returns the function whose call failed; "" if none did.
+// Disarm lets all calls succeed again and returns the name of the function whose call failed, or
+// "".
 func Disarm() string { return C.GoString(C.gr_fault_disarm()) }

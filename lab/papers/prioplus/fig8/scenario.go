@@ -9,17 +9,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// scene is figure 8: flows of several priorities begin a step after each other, the lowest first,
-// and end a step after each other, the highest first.
-type scene struct {
+// scenario is figure 8: flows of several priorities begin one step after each other, the lowest
+// first, and end one step after each other, the highest first.
+type scenario struct {
 	Name   string
 	Groups []*group // the lowest priority first
 	Bin    units.Duration
 	Step   units.Duration
 	Queue  []float64 // of the bottleneck, the longest in each bin, as time on the link in us
-	Rounds int       // of the polling core, in all of it
+	Rounds int       // of the polling core, in total
 	Took   units.Duration
-	Absent units.Duration // of it other programs had the core
+	Absent units.Duration // part of it for which other programs had the core
 }
 
 // group is the flows of one priority.
@@ -28,25 +28,26 @@ type group struct {
 	Target       units.Duration
 	Begins, Ends units.Duration
 	Bytes        []float64 // that arrived, in each bin
-	Flows        []*part
+	Flows        []*member
 }
 
-// part is what became of one flow.
-type part struct {
+// member is a flow of a group, and its results.
+type member struct {
 	*flow
 	Stopped bool        // a higher priority made it stop
-	Stops   uint64      // how often, while that was there
+	Stops   uint64      // number of stops while that was active
 	Resumed units.Bytes // that arrived after the higher one had ended
 
 	delivered, until units.Bytes
 	before           uint64
 }
 
-// bins is how many of them a step has.
+// bins is the number of bins in a step.
 const bins = 400
 
-// controlOf is what a priority's flows get: PrioPlus, or Swift alone with the same target.
-func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Control,
+// controlOf returns the congestion control of a priority's flows: PrioPlus, or Swift alone with the
+// same target.
+func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.Factory,
 	units.Duration, error) {
 	ch, err := sv.Channels.Of(priority, sv.Path)
 	if err != nil {
@@ -62,7 +63,7 @@ func (s *settings) controlOf(plus bool, sv *channels.Survey, priority int) (cc.C
 	return spec, ch.Target, err
 }
 
-// window is what a flow may have under way at most: the highest limit's worth.
+// window returns the most that a flow may have in flight: the highest limit's bytes.
 func (s *settings) window(sv *channels.Survey) units.Bytes {
 	top, err := sv.Channels.Of(sv.Channels.N()-1, sv.Path)
 	if err != nil {
@@ -71,13 +72,13 @@ func (s *settings) window(sv *channels.Survey) units.Bytes {
 	return s.Rate.Bytes(top.Limit) + 4*pathMTU
 }
 
-// depth is how many messages a flow has posted: more than its window.
+// depth returns the number of messages that a flow has posted: more than its window.
 func (s *settings) depth(sv *channels.Survey) int {
 	return min(max(8, int(2*s.window(sv)/s.Message)), 1024)
 }
 
-// cast makes the groups, and their flows on the stage.
-func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey,
+// addFlows makes the groups, and their flows on the test bed.
+func (s *settings) addFlows(g *testbed, sc *scenario, plus bool, sv *channels.Survey,
 	slot func(units.Time) int) error {
 	n := len(s.Prios)
 	for i, priority := range s.Prios {
@@ -92,7 +93,7 @@ func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey,
 			if err != nil {
 				return err
 			}
-			p := &part{flow: f}
+			p := &member{flow: f}
 			f.arrived = func(now units.Time, bytes units.Bytes) {
 				gr.Bytes[slot(now)] += float64(bytes)
 				p.delivered += bytes
@@ -104,21 +105,21 @@ func (s *settings) cast(g *stage, sc *scene, plus bool, sv *channels.Survey,
 	return nil
 }
 
-// play plays it, until all that was posted has arrived.
-func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, error) {
-	g, err := build(s, len(s.Prios))
+// run runs the scenario until every posted message has arrived.
+func (s *settings) run(name string, plus bool, sv *channels.Survey) (*scenario, error) {
+	g, err := newTestbed(s, len(s.Prios))
 	if err != nil {
 		return nil, err
 	}
 	defer g.close()
-	acts := 2*len(s.Prios) - 1
-	sc := &scene{Name: name, Step: s.Step, Bin: s.Step / bins,
-		Queue: make([]float64, (acts+1)*bins)}
+	phases := 2*len(s.Prios) - 1
+	sc := &scenario{Name: name, Step: s.Step, Bin: s.Step / bins,
+		Queue: make([]float64, (phases+1)*bins)}
 	var t0 units.Time
 	slot := func(now units.Time) int {
 		return max(0, min(int(now.Sub(t0)/sc.Bin), len(sc.Queue)-1))
 	}
-	if err := s.cast(g, sc, plus, sv, slot); err != nil {
+	if err := s.addFlows(g, sc, plus, sv, slot); err != nil {
 		return nil, err
 	}
 	g.bottleneck().Watch(0, func(at units.Time, length units.Bytes) {
@@ -126,29 +127,28 @@ func (s *settings) play(name string, plus bool, sv *channels.Survey) (*scene, er
 		*q = max(*q, s.Rate.Duration(length).Microseconds())
 	})
 	t0 = g.now()
-	ends := units.Duration(acts) * s.Step
+	ends := units.Duration(phases) * s.Step
 	err = g.run(func(now units.Time) (bool, error) {
 		passed := now.Sub(t0)
 		if passed > ends+s.Patience {
-			return true, fmt.Errorf("%s: %v after the last flow's end messages have not arrived",
+			return true, fmt.Errorf("%s: messages are missing %v after the last flow's end",
 				name, s.Patience)
 		}
-		settled, err := sc.conduct(passed)
+		settled, err := sc.advance(passed)
 		return settled && passed > ends, err
 	})
 	sc.Rounds, sc.Took, sc.Absent = g.rounds, g.now().Sub(t0), g.absent
 	if lost := g.lost(); err == nil && lost > 0 {
-		err = fmt.Errorf("%s: %d frames were dropped, and nothing should have been", name, lost)
+		err = fmt.Errorf("%s: %d frames were dropped, want none", name, lost)
 	}
 	return sc, err
 }
 
-// conduct lets the flows that it is the time of send, and answers whether all that was sent has
-// arrived.
-func (sc *scene) conduct(passed units.Duration) (settled bool, err error) {
+// advance lets the active flows send, and reports whether everything sent has arrived.
+func (sc *scenario) advance(passed units.Duration) (settled bool, err error) {
 	settled = true
 	for i, gr := range sc.Groups {
-		gr.conduct(passed, i+1 < len(sc.Groups), sc.Step)
+		gr.advance(passed, i+1 < len(sc.Groups), sc.Step)
 		for _, p := range gr.Flows {
 			if err := p.fill(); err != nil {
 				return false, err
@@ -159,12 +159,12 @@ func (sc *scene) conduct(passed units.Duration) (settled bool, err error) {
 	return settled, nil
 }
 
-// conduct begins and ends the flows of a group, and notes what the higher ones do to them, where
-// there are any.
-func (gr *group) conduct(passed units.Duration, higher bool, step units.Duration) {
+// advance begins and ends the flows of a group, and records the effect of higher groups, if there
+// are any.
+func (gr *group) advance(passed units.Duration, higher bool, step units.Duration) {
 	for _, p := range gr.Flows {
 		p.active = passed >= gr.Begins && passed < gr.Ends
-		switch { // the next higher priority begins a step after us, and ends a step before
+		switch { // the next higher priority begins a step after this one, and ends a step before
 		case !higher || passed < gr.Begins+step:
 			p.before = p.stops()
 		case passed < gr.Ends-step:
@@ -176,5 +176,5 @@ func (gr *group) conduct(passed units.Duration, higher bool, step units.Duration
 	}
 }
 
-// stops is how often the flow has yielded to higher priorities.
+// stops returns how often the flow has yielded to higher priorities.
 func (f *flow) stops() uint64 { return f.qp.Stats().Congestion.Cuts[cc.Yielded] }

@@ -12,46 +12,45 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// stage is a switch with hosts around it in real time: endpoints on DPDK ports, and the fabric's
-// network between them. One core polls all of them in turn, with one look at the clock for each
-// turn.
-type stage struct {
+// testbed is a switch with hosts around it in real time: endpoints on DPDK ports, and the fabric's
+// network between them. One core polls all of them in turn and reads the clock once a turn.
+type testbed struct {
 	settings *settings
 	net      *fabric.Network
-	cables   []*cable
+	bridges  []*bridge
 	nodes    []*node
 	begun    time.Time
 	rounds   int
-	// the polling core, altogether: between rounds that were longer than absence apart
+	// of the polling core, in total: gaps between rounds longer than absence
 	absent units.Duration
 }
 
-// absence is what no round takes: another program had the core.
+// absence is longer than any round takes: another program had the core.
 const absence = units.Millisecond
 
 // node is a host's endpoint.
 type node struct {
 	ep *transport.Endpoint
 	pd *transport.ProtectionDomain
-	cq *transport.CompletionQueue // of everything
+	cq *transport.CompletionQueue // for all queue pairs
 
 	flows map[uint64]*flow // by the upper half of their identifiers
 	wcs   [32]transport.WorkCompletion
 }
 
-// Of the network.
+// Settings of the network.
 const (
-	// faster is by how much the hosts' links are faster than the one to the receiver: a queue is to
-	// stand at the switch, where all flows meet it.
+	// faster is the factor by which the hosts' links are faster than the receiver's, so that the
+	// queue forms at the switch, where all flows meet it.
 	faster   = 100
 	fastest  = 400 * units.Gbps
-	nicDepth = 1 << 16 // frames: the host's own ports push back
+	nicDepth = 1 << 16 // frames: back-pressure comes from the hosts' own ports
 	buffer   = 64 * units.MiB
 )
 
-// build makes a stage with so many senders; the last node is the receiver.
-func build(s *settings, senders int) (_ *stage, err error) {
-	g := &stage{settings: s, net: fabric.New(fabric.Config{Seed: s.Seed}), begun: time.Now()}
+// newTestbed makes a test bed with a number of senders; the last node is the receiver.
+func newTestbed(s *settings, senders int) (_ *testbed, err error) {
+	g := &testbed{settings: s, net: fabric.New(fabric.Config{Seed: s.Seed}), begun: time.Now()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, g.close())
@@ -70,11 +69,11 @@ func build(s *settings, senders int) (_ *stage, err error) {
 		return nil, err
 	}
 	for i, h := range g.net.Hosts() {
-		c, err := plug(fmt.Sprintf("loop:fig8_%d_%d", os.Getpid(), i), h)
+		c, err := openBridge(fmt.Sprintf("loop:fig8_%d_%d", os.Getpid(), i), h)
 		if err != nil {
 			return nil, err
 		}
-		g.cables = append(g.cables, c)
+		g.bridges = append(g.bridges, c)
 		n := &node{flows: map[uint64]*flow{}}
 		n.ep, err = transport.New(transport.Config{
 			Port: c.near.Queue(0), MAC: c.nic.Info().MAC, Addrs: h.Addrs(),
@@ -92,17 +91,17 @@ func build(s *settings, senders int) (_ *stage, err error) {
 	return g, nil
 }
 
-// bottleneck is the port of the switch that leads to the receiver.
-func (g *stage) bottleneck() *fabric.Port {
+// bottleneck returns the port of the switch that leads to the receiver.
+func (g *testbed) bottleneck() *fabric.Port {
 	return g.net.Hosts()[len(g.nodes)-1].NIC().Ports()[0].Peer()
 }
 
-func (g *stage) receiver() *node { return g.nodes[len(g.nodes)-1] }
+func (g *testbed) receiver() *node { return g.nodes[len(g.nodes)-1] }
 
-func (g *stage) now() units.Time { return units.Time(units.FromStd(time.Since(g.begun))) }
+func (g *testbed) now() units.Time { return units.Time(units.FromStd(time.Since(g.begun))) }
 
-// run lets time pass until step says that it is enough. It is the polling core.
-func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
+// run polls until step is done. It is the polling core.
+func (g *testbed) run(step func(now units.Time) (done bool, err error)) error {
 	release, err := dpdk.Register(g.settings.Core)
 	if err != nil {
 		return err
@@ -124,12 +123,12 @@ func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
 			return err
 		}
 		for i, n := range g.nodes {
-			g.cables[i].deliver()
+			g.bridges[i].deliver()
 			n.ep.Poll(now)
 			if err := n.reap(now); err != nil {
 				return err
 			}
-			g.cables[i].admit()
+			g.bridges[i].admit()
 		}
 		g.rounds++
 		if done, err := step(now); done || err != nil {
@@ -138,14 +137,14 @@ func (g *stage) run(step func(now units.Time) (done bool, err error)) error {
 	}
 }
 
-// lost counts frames that the switch dropped.
-func (g *stage) lost() int { return int(g.bottleneck().QueueStats(0).Dropped) }
+// lost returns the number of frames that the switch dropped.
+func (g *testbed) lost() int { return int(g.bottleneck().QueueStats(0).Dropped) }
 
-func (g *stage) close() (err error) {
+func (g *testbed) close() (err error) {
 	for _, n := range g.nodes {
 		n.ep.Close()
 	}
-	for _, c := range g.cables {
+	for _, c := range g.bridges {
 		err = errors.Join(err, c.close())
 	}
 	return err

@@ -8,15 +8,15 @@ const stallThreshold = 16
 
 // stallDetector detects a sender that discards every grant, for example because its window is shut
 // and its timer has not yet detected lost packets. The delay of tokens then doubles up to
-// mostPatience, so that they do not take the place of others'.
+// maxBackoff, so that they do not displace tokens of other senders.
 type stallDetector struct {
-	vain uint8
-	over units.Time
+	discards uint8
+	until    units.Time
 }
 
-// discarded processes an RTS that reports newly discarded tokens.
-func (l *stallDetector) discarded(least units.Duration, now units.Time) {
-	if l.vain = min(l.vain+1, stallThreshold+doublings); l.vain > stallThreshold {
-		l.over = now.Add(min(least<<(l.vain-stallThreshold-1), mostPatience))
+// onDiscard processes an RTS that reports newly discarded tokens.
+func (l *stallDetector) onDiscard(least units.Duration, now units.Time) {
+	if l.discards = min(l.discards+1, stallThreshold+maxDoublings); l.discards > stallThreshold {
+		l.until = now.Add(min(least<<(l.discards-stallThreshold-1), maxBackoff))
 	}
 }

@@ -18,22 +18,23 @@ func (t *interval) add(u interval) {
 	t.busy += u.busy
 }
 
-// keeper keeps the records of a core.
-type keeper struct {
+// recorder records the activity of a core.
+type recorder struct {
 	begin    units.Time
 	records  []interval
-	slice    int // that goes on
+	slice    int // the current slice
 	at       *interval
 	switches int64
-	away     bool // the core was taken away in this slice, whatever the switches say
+	away     bool // the core was taken away in this slice, even if no context switch was counted
 }
 
-func newKeeper(begin units.Time, records []interval) *keeper {
-	return &keeper{begin: begin, records: records, slice: slicesOfTurn, at: &records[slicesOfTurn]}
+func newRecorder(begin units.Time, records []interval) *recorder {
+	return &recorder{begin: begin, records: records, slice: slicesOfTurn,
+		at: &records[slicesOfTurn]}
 }
 
-// moveOn moves on to the slice of a time, and says whether the turn goes on.
-func (k *keeper) moveOn(now units.Time) bool {
+// moveOn moves to the slice of a time, and reports whether the turn continues.
+func (k *recorder) moveOn(now units.Time) bool {
 	i := slicesOfTurn
 	if d := now.Sub(k.begin); d >= 0 {
 		i = min(int(d/slice), slicesOfTurn)
@@ -47,9 +48,9 @@ func (k *keeper) moveOn(now units.Time) bool {
 	return i < slicesOfTurn
 }
 
-// worked notes that the core was busy from the time that it has come to until another, with so many
-// messages. That may be in several slices.
-func (k *keeper) worked(from, to units.Time, messages uint64) {
+// worked records that the core was busy from its last time until another, with a number of
+// messages. That may span several slices.
+func (k *recorder) worked(from, to units.Time, messages uint64) {
 	whole, left, away := to.Sub(from), messages, k.away
 	for {
 		end := k.begin

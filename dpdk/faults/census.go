@@ -33,14 +33,15 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Census is what a process has that a port takes and must give back.
+// Census counts the resources that opening a port takes and closing it must return.
 type Census struct {
 	Ports, Pools, Memzones  int
-	Heap                    uint64 // bytes of EAL's
+	Heap                    uint64 // bytes in use of EAL's heap
 	Descriptors, Goroutines int
 }
 
-// Count counts, inside eal.Call so that no port opens or closes meanwhile.
+// Count returns the current Census. It runs inside eal.Call, so that no port opens or closes
+// meanwhile.
 func Count(tb testing.TB) Census {
 	tb.Helper()
 	var c Census
@@ -61,8 +62,8 @@ func Count(tb testing.TB) Census {
 	return c
 }
 
-// descriptors counts those that are open, but for epoll's: EAL's interrupt thread closes its one
-// and opens another, in any order, whenever its sources change.
+// descriptors returns the number of open file descriptors, epoll's excepted: EAL's interrupt thread
+// replaces its own whenever its sources change.
 func descriptors() int {
 	n := 0
 	entries, _ := os.ReadDir("/proc/self/fd")
@@ -75,7 +76,7 @@ func descriptors() int {
 	return n
 }
 
-// Plus returns what may be there when all of more is lost.
+// Plus returns the sum of c and more: the largest allowed Census when more is known to leak.
 func (c Census) Plus(more Census) Census {
 	return Census{
 		c.Ports + more.Ports, c.Pools + more.Pools, c.Memzones + more.Memzones, c.Heap + more.Heap,
@@ -83,10 +84,10 @@ func (c Census) Plus(more Census) Census {
 	}
 }
 
-// patience is how long goroutines and EAL's interrupt thread may take to clean up.
+// patience is the time that goroutines and EAL's interrupt thread may take to clean up.
 const patience = 2 * time.Second
 
-// Unchanged fails the test when the process has more than before, and keeps having it.
+// Unchanged fails the test if any count still exceeds before after patience.
 func Unchanged(tb testing.TB, before Census, what string) {
 	tb.Helper()
 	var now Census
