@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// victim is an endpoint with a communication manager, and a link from which anybody may send to it.
+// victim is an endpoint with a communication manager, and a link from which anyone may send to it.
 type victim struct {
 	t    testing.TB
 	now  units.Time
@@ -64,22 +64,22 @@ func (v *victim) says() (frames [][]byte) {
 	return frames
 }
 
-// An answer of the communication manager goes to where its question came from, and the sender, whom
-// anybody may have invented, is no neighbour because of it.
+// An answer of the communication manager goes to where its question came from, and creates no
+// neighbour: the question's source may be forged.
 func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	for i := range neigh.MaxEntries + 1 {
 		ip := netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)})
 		mac := [6]byte{2, 0x66, 0, 0, byte(i >> 8), byte(i)}
-		// of a connection that nobody knows
+		// of an unknown connection
 		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2}
 		if i%2 == 1 {
-			m = &rdmacm.REQ{LocalID: 1, Service: 1} // nobody listens
+			m = &rdmacm.REQ{LocalID: 1, Service: 1} // no such service
 		}
 		v.hears(mac, ip, m)
 		frames := v.says()
-		require.Len(t, frames, 1, "the answer, and no question")
+		require.Len(t, frames, 1, "the answer, and no address resolution")
 		require.Equal(t, mac, [6]byte(frames[0]))
 		_, known := v.ep.Setup().Neighbors().Known(ip)
 		require.False(t, known)
@@ -88,7 +88,7 @@ func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v.queuePair(AddressVector{IP: netip.MustParseAddr("10.0.0.7")})
 }
 
-// What a connection says later than at once, when its program has decided, goes the same way.
+// A later answer, when the program has decided, takes the same path.
 func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
@@ -102,7 +102,7 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	event, ok := v.cm.Event()
 	require.True(t, ok)
 	require.NoError(t, event.Conn.Accept(rdmacm.Offer{QPN: 0x99, PSN: 1}, v.now))
-	for tries := 0; tries < 5; { // the REP, again and again, and at last a REJ
+	for tries := 0; tries < 5; { // the REP is repeated, and a REJ follows
 		for _, frame := range v.says() {
 			require.Equal(t, mac, [6]byte(frame))
 			tries++
@@ -112,7 +112,8 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	require.False(t, v.ep.Loop().IsBusy())
 }
 
-// The next hop that the table knows goes before the address that a frame claims to come from.
+// A next hop in the neighbour table takes precedence over the address from which a frame claims to
+// come.
 func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v := newVictim(t)
 	ip := netip.MustParseAddr("10.0.0.7")
@@ -140,7 +141,7 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	require.Equal(t, real, [6]byte(frames[0]))
 }
 
-// A frame that claims to come from a group of stations is dropped: nobody could be answered.
+// A frame that claims to come from a group address is dropped: it could not be answered.
 func TestManagementFromAGroup(t *testing.T) {
 	v := newVictim(t)
 	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
@@ -149,8 +150,7 @@ func TestManagementFromAGroup(t *testing.T) {
 	require.EqualValues(t, 1, v.ep.Stats().DropManagement)
 }
 
-// Queue pairs and address handles hold their neighbours, from when they name them until they are
-// reset or destroyed.
+// Queue pairs and address handles hold their neighbours until they are reset or destroyed.
 func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
@@ -201,8 +201,8 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	return qp
 }
 
-// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its
-// neighbour forgotten.
+// A datagram that waits for its neighbour leaves although its address handle was destroyed and its
+// neighbour evicted.
 func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	v := newVictim(t)
 	to := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
@@ -218,6 +218,6 @@ func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	}
 	require.True(t, forgotten.Evicted())
 	require.False(t, ah.resolved())
-	require.NotSame(t, forgotten, ah.neighbor, "it is asked for again")
+	require.NotSame(t, forgotten, ah.neighbor, "it is resolved again")
 	require.False(t, ah.neighbor.Evicted())
 }

@@ -152,7 +152,7 @@ func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	e := qp.ep
 	switch {
 	case !endpoint.IsPathMTU(a.PathMTU):
-		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
+		return qp.bad("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096", int64(a.PathMTU))
 	case a.PathMTU > endpoint.PathMTUFor(e.info.MTU):
 		return qp.bad("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
@@ -164,8 +164,8 @@ func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
-			wire.MaxSACKBits)
+		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
+			a.Extension.SACKBits, wire.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
@@ -173,8 +173,8 @@ func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	return nil
 }
 
-// agreeExtension takes over what the peer agreed to as far as it makes packets longer, and checks
-// that these fit the port. It reports whether packets carry Bolt's flags.
+// agreeExtension applies the agreed features that make packets longer, and checks that packets fit
+// the port. It returns whether packets carry Bolt's flags.
 func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 	e := qp.ep
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
@@ -191,17 +191,15 @@ func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR",
-					"packets say by which token they left, and have no place "+
-						"for what switches write (%s)", "INT or Bolt")
+				return false, qp.bad("RTR", "packets that carry their grant have no room "+
+					"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
 	if a.PathMTU > endpoint.PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR",
-			"path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
-				"for switches", int64(a.PathMTU), e.info.Name,
+		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d "+
+			"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil
@@ -232,8 +230,9 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 	case a.Reordering < 0 || a.Reordering > maxReordering:
 		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
-		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data "+
-			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
+		return qp.bad("RTS", "class %d is not a class of data; the port has %d classes, of "+
+			"which those from %d on are for data besides ClassData",
+			a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
 	qp.snd.begin(a)
@@ -246,6 +245,8 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 	return nil
 }
 
+// toSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
+// outstanding any more.
 func (qp *QueuePair) toSQD() error {
 	if err := qp.want("SQD", ReadyToSend); err != nil {
 		return err
@@ -273,7 +274,7 @@ func (qp *QueuePair) Connect(a QPAttr) error {
 	return qp.toRTS(&a)
 }
 
-// fatal moves the queue pair to the error state by itself, telling why.
+// fatal moves the queue pair to the error state by itself, with an event of the given kind.
 func (qp *QueuePair) fatal(kind AsyncKind) {
 	if qp.state == Errored {
 		return
@@ -306,15 +307,16 @@ func (qp *QueuePair) setMTU(mtu units.Bytes) {
 	}
 }
 
-// sourcePort spreads connections over the ports that switches and NICs hash (annex A17.9.2). Both
-// ends compute the same, so a symmetric hash keeps both directions on one path.
+// sourcePort spreads connections over the paths that switches and NICs choose by hashing the port
+// (annex A17.9.2). Both ends compute the same port, so a symmetric hash keeps both directions on
+// one path.
 func sourcePort(a, b wire.QPN) uint16 {
 	h := uint32(a) * uint32(b)
 	h ^= h>>20 ^ h>>10
 	return uint16(h&0x3fff) | firstPort
 }
 
-// address completes a path into everything a packet's headers need.
+// address completes a path to everything that a packet's headers need.
 func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Address, error) {
 	if !p.IP.IsValid() {
 		return wire.Address{}, fmt.Errorf("no peer address: %w", ErrInvalid)
@@ -336,7 +338,7 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// applyNewDecision takes over the newest decision of congestion control.
+// applyNewDecision applies the newest decision of congestion control.
 func (cong *congestion) applyNewDecision() {
 	qp := cong.conn()
 	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
@@ -366,8 +368,8 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	}
 }
 
-// failAt ends the request at index i of the send queue with an error, after flushing those before
-// it, and everything behind it by the error state.
+// failAt completes the request at index i of the send queue with an error, after flushing those
+// before it, and moves the queue pair to the error state, which flushes those behind it.
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 	qp.snd.failAt(i, s)
 	qp.fatal(kind)
@@ -382,5 +384,5 @@ func (snd *sender) failAt(i uint32, s Status) {
 	}
 }
 
-// failHead ends the oldest outstanding request with an error.
+// failHead completes the oldest outstanding request with an error.
 func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }

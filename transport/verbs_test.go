@@ -25,7 +25,7 @@ func TestStateMachine(t *testing.T) {
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
 	require.ErrorContains(t, qp.Modify(ReadyToReceive, QPAttr{PathMTU: 1000}),
-		"path MTU 1000 is none of 256")
+		"path MTU 1000 is not 256, 512")
 	require.ErrorContains(t,
 		qp.Modify(ReadyToReceive, QPAttr{PathMTU: units.KiB, Path: AddressVector{}}),
 		"no peer address")
@@ -110,10 +110,10 @@ func TestSharedReceiveQueue(t *testing.T) {
 	bs[0].qp.Modify(Errored, QPAttr{})
 	ev, _ = p.b.PollAsync()
 	require.Equal(t, AsyncLastWQEReached, ev.Kind)
-	require.EqualValues(t, 2, srq.queue.len(), "what is shared is not flushed")
+	require.EqualValues(t, 2, srq.queue.len(), "a shared queue is not flushed")
 }
 
-// A receive that a message has begun to fill keeps its elements when others are posted meanwhile.
+// A receive that a message has begun to fill keeps its elements when others are posted.
 func TestReceivesPostedDuringAMessage(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -163,7 +163,7 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 		kinds[ev.Kind]++
 	}
 	require.Equal(t, map[AsyncKind]int{AsyncCQError: 1, AsyncQPFatal: 1}, kinds)
-	require.Equal(t, 2, small.Len(), "what fitted is still there")
+	require.Equal(t, 2, small.Len(), "completions that fitted are kept")
 }
 
 func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
@@ -258,7 +258,7 @@ func TestPortWithoutBuffersOrRoom(t *testing.T) {
 	p.conserved()
 }
 
-// Congestion control's hold and a window of a byte neither lose nor stop anything.
+// Neither a hold nor a window of one byte loses or stops anything.
 func TestWindowAndHold(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -279,7 +279,7 @@ func TestWindowAndHold(t *testing.T) {
 	p.conserved()
 }
 
-// script is an algorithm that notes what it hears.
+// script is an algorithm that records its events.
 type script struct {
 	decision        cc.Decision
 	inFlight, acked units.Bytes
@@ -332,7 +332,7 @@ func TestNothingIsAllocatedPerPacket(t *testing.T) {
 	}
 }
 
-// A hundred thousand queue pairs fit: at most a KiB each beyond their queues.
+// A hundred thousand queue pairs fit in memory: each takes at most a KiB beyond its queues.
 func TestQueuePairsAreSmall(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -394,8 +394,8 @@ func TestPingAndSilence(t *testing.T) {
 	require.False(t, errors.Is(err, ErrState))
 }
 
-// The PSNs of a READ are all taken at once, and the last must come behind the first: 2^31 bytes in
-// packets of 256 do not.
+// A READ takes all its PSNs at once, and the last must come after the first: 2^31 bytes in packets
+// of 256 are too many.
 func TestLongestREAD(t *testing.T) {
 	for _, c := range []struct {
 		mtu    units.Bytes
