@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Homa gives the packets of a flow the priority of the moment, and no switch drops any. With
-// patience nothing counts as lost, and nothing is sent again.
+// Homa gives the packets of a flow changing priorities, and no switch drops any. With a long
+// reorder window nothing counts as lost, and nothing is retransmitted.
 func TestHomaReorders(t *testing.T) {
 	for _, patience := range []units.Duration{0, units.Millisecond} {
 		spec, err := tocc.Parse("homa")

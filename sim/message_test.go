@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A message and a reply go there and back; a reply that nobody gets is an error of the sim.
+// A message arrives and a reply returns; a reply without a receiver is an error of the simulation.
 func TestReply(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		net := star(2)

@@ -55,7 +55,7 @@ func TestMissing(t *testing.T) {
 		{"nothing came", nil, "", 0, 0},
 		{"in order", []int{100, 101, 102}, "", 0, 0},
 		{"a gap", []int{100, 103}, "101+2", 2, 0},
-		{"two gaps, told as they appear", []int{101, 103, 104, 107}, "100+1 102+1 105+2", 4, 0},
+		{"two gaps, reported as they appear", []int{101, 103, 104, 107}, "100+1 102+1 105+2", 4, 0},
 		{"a gap closes", []int{101, 100}, "", 1, 0},
 		{"half of a gap closes", []int{100, 104, 102}, "101+1 103+1", 3, 0},
 		{"twice", []int{102, 102}, "100+2", 2, 0},
@@ -74,7 +74,7 @@ func TestMissing(t *testing.T) {
 		{"header of what was executed", []int{100, -100}, "", 0, 1},
 		{"the last that a SACK covers", []int{-611}, "611+1", 1, 0},
 		{"beyond", []int{-612}, "", 0, 1},
-		{"a long row is told in parts", []int{400}, "100+255 355+45", 300, 0},
+		{"a long row is listed in parts", []int{400}, "100+255 355+45", 300, 0},
 		{"headers of two windows", []int{-101, 100, 101, 102}, "", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -197,7 +197,7 @@ func TestMissingWithPatience(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(0)
 	}
-	says := func(told int, absent string) {
+	expect := func(told int, absent string) {
 		t.Helper()
 		assert.Equal(t, told, r.missing)
 		assert.Equal(t, absent, b.qp.absent())
@@ -205,25 +205,25 @@ func TestMissingWithPatience(t *testing.T) {
 	}
 	send(100, nil)
 	send(103, nil)
-	says(0, "")
+	expect(0, "")
 	p.settle(3 * us)
 	send(106, nil)
 	send(101, nil)
 	send(108, trimmed)
-	says(1, "108+1")
+	expect(1, "108+1")
 	p.settle(7 * us) // 10 since 103 arrived, and the quarter that may be added
-	says(2, "102+1 108+1")
+	expect(2, "102+1 108+1")
 	p.settle(3 * us)
-	says(4, "102+1 104+2 108+1")
+	expect(4, "102+1 104+2 108+1")
 	for _, psn := range []wire.PSN{104, 102, 105, 107, 108} {
 		send(psn, nil)
 	}
-	says(4, "")
+	expect(4, "")
 	send(111, nil)
 	send(109, nil)
 	send(110, nil)
 	p.settle(20 * us)
-	says(4, "")
+	expect(4, "")
 	p.conserved()
 }
 

@@ -149,7 +149,7 @@ func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage,
 
 func (g *plainGranter) Next() units.Time                  { return g.next }
 func (g *plainGranter) Rank() int                         { return g.rank }
-func (g *plainGranter) Queue() int                        { return g.queue }
+func (g *plainGranter) QueueCapacity() int                { return g.queue }
 func (g *plainGranter) Algorithm() cc.Algorithm           { return g.algorithm }
 func (g *plainGranter) Attach(r cc.Reporter)              { g.reporter = r }
 func (g *plainGranter) Apply(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }

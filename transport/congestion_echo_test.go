@@ -200,7 +200,7 @@ func TestAnswerClass(t *testing.T) {
 func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	for _, c := range []struct {
 		wants []cc.Kind
-		hears cc.Kind
+		want  cc.Kind
 	}{
 		{[]cc.Kind{cc.ACK, cc.ECN, cc.RTT}, cc.RTT},
 		{[]cc.Kind{cc.ACK, cc.ECN}, cc.ECN},
@@ -214,7 +214,7 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		require.Len(t, h.heard, 1)
-		require.Equal(t, c.hears, h.heard[0].Kind)
+		require.Equal(t, c.want, h.heard[0].Kind)
 		require.Equal(t, 1, h.heard[0].Marked)
 	}
 }

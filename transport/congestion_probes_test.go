@@ -172,7 +172,7 @@ func TestEachMomentIsOneProbe(t *testing.T) {
 	s.probeAt(p.now.Add(units.Microsecond))
 	require.EqualValues(t, 1, sent())
 	s.steer(s.decision)
-	require.EqualValues(t, 1, sent(), "the same moment")
+	require.EqualValues(t, 1, sent(), "the same time")
 	s.probeAt(p.now.Add(30 * units.Microsecond))
 	require.EqualValues(t, 1, sent())
 	s.probeAt(p.now.Add(40 * units.Microsecond))

@@ -103,7 +103,7 @@ func TestLoseListed(t *testing.T) {
 // What a SACK reported as arrived is not retransmitted, whatever a list reports.
 func TestLoseListedKnowsWhatIsHere(t *testing.T) {
 	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
-	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK said")
+	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK reported")
 	p.la.tamper = nil
 	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others have arrived")
 	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others arrived, or are lost")

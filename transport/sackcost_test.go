@@ -50,8 +50,8 @@ func acknowledging(a, b *side, has []uint32) []byte {
 	return frame[:total]
 }
 
-// hear makes a receive n copies of a frame, in bursts.
-func (p *pair) hear(frame []byte, n int) {
+// receiveCopies makes a receive n copies of a frame, in bursts.
+func (p *pair) receiveCopies(frame []byte, n int) {
 	for n > 0 {
 		for range min(n, packet.Burst) {
 			var one [1]packet.Buf
@@ -97,12 +97,12 @@ func TestSACKHeardBefore(t *testing.T) {
 						return n
 					}
 					require.NotZero(t, news(), "not received yet")
-					p.hear(frame, 1)
+					p.receiveCopies(frame, 1)
 					require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
 					require.Zero(t, news())
 					p.settle(100 * units.Microsecond) // lost packets are retransmitted
 					again := a.qp.loss.cold().retransmitted
-					p.hear(frame, 100)
+					p.receiveCopies(frame, 100)
 					require.Equal(t, again, a.qp.loss.cold().retransmitted,
 						"it causes no retransmission")
 				})
@@ -122,9 +122,9 @@ func BenchmarkSACK(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			p, from, to := outstanding(b, c.op)
 			frame := acknowledging(from, to, c.has)
-			p.hear(frame, 100)
+			p.receiveCopies(frame, 100)
 			b.ResetTimer()
-			p.hear(frame, b.N)
+			p.receiveCopies(frame, b.N)
 		})
 	}
 }

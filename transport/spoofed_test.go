@@ -36,8 +36,8 @@ func newVictim(t testing.TB) *victim {
 	return v
 }
 
-// hears delivers a message from an address to queue pair 1.
-func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
+// deliver delivers a message from an address to queue pair 1.
+func (v *victim) deliver(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	var tmpl wire.Template
 	require.NoError(v.t,
 		tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip,
@@ -53,8 +53,8 @@ func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	v.link.inbox = append(v.link.inbox, one[0])
 }
 
-// says polls once and returns the frames that leave.
-func (v *victim) says() (frames [][]byte) {
+// poll polls once and returns the frames that leave.
+func (v *victim) poll() (frames [][]byte) {
 	v.ep.Poll(v.now)
 	for _, b := range v.link.peer.inbox {
 		frames = append(frames, append([]byte(nil), b.Data()...))
@@ -77,8 +77,8 @@ func TestAnswersMakeNoNeighbours(t *testing.T) {
 		if i%2 == 1 {
 			m = &rdmacm.REQ{LocalID: 1, Service: 1} // no such service
 		}
-		v.hears(mac, ip, m)
-		frames := v.says()
+		v.deliver(mac, ip, m)
+		frames := v.poll()
 		require.Len(t, frames, 1, "the answer, and no address resolution")
 		require.Equal(t, mac, [6]byte(frames[0]))
 		_, known := v.ep.Setup().Neighbors().Known(ip)
@@ -97,13 +97,13 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 		LocalResponseTimeout: 8, MaxCMRetries: 3,
 		Primary: rdmacm.Path{LocalGID: ip, RemoteGID: netip.MustParseAddr("10.0.0.2")}}
 	rdmacm.IPHeader{Source: ip, Destination: netip.MustParseAddr("10.0.0.2")}.Put(r.Private[:])
-	v.hears(mac, ip, &r)
-	require.Empty(t, v.says())
+	v.deliver(mac, ip, &r)
+	require.Empty(t, v.poll())
 	event, ok := v.cm.Event()
 	require.True(t, ok)
 	require.NoError(t, event.Conn.Accept(rdmacm.Offer{QPN: 0x99, PSN: 1}, v.now))
 	for tries := 0; tries < 5; { // the REP is repeated, and a REJ follows
-		for _, frame := range v.says() {
+		for _, frame := range v.poll() {
 			require.Equal(t, mac, [6]byte(frame))
 			tries++
 		}
@@ -119,7 +119,7 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	ip := netip.MustParseAddr("10.0.0.7")
 	_, err := v.ep.Setup().Neighbors().Resolve(ip, v.now)
 	require.NoError(t, err)
-	v.says()
+	v.poll()
 	real := [6]byte{2, 0, 0, 0, 0, 7}
 	reply := make([]byte, 60) // ARP, RFC 826
 	copy(reply, v.link.mac[:])
@@ -134,9 +134,9 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v.link.Alloc(one[:])
 	one[0].SetLen(copy(one[0].Room(), reply))
 	v.link.inbox = append(v.link.inbox, one[0])
-	require.Empty(t, v.says())
-	v.hears([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	frames := v.says()
+	require.Empty(t, v.poll())
+	v.deliver([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	frames := v.poll()
 	require.Len(t, frames, 1)
 	require.Equal(t, real, [6]byte(frames[0]))
 }
@@ -144,9 +144,9 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 // A frame that claims to come from a group address is dropped: it could not be answered.
 func TestManagementFromAGroup(t *testing.T) {
 	v := newVictim(t)
-	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
+	v.deliver([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
 		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	require.Empty(t, v.says())
+	require.Empty(t, v.poll())
 	require.EqualValues(t, 1, v.ep.Stats().DropManagement)
 }
 

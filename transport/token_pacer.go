@@ -39,7 +39,7 @@ func (t *tokenPacer) queue(a *admission, now units.Time) {
 		t.pacer = pace.NewLimiter(now)
 		t.pacer.Rate(theEndpoint, t.ep.tokenRate(), now)
 	}
-	if room := min(a.granter.Queue(), maxTokenQueue); room > 0 {
+	if room := min(a.granter.QueueCapacity(), maxTokenQueue); room > 0 {
 		t.hold(a, room, now)
 	} else if !a.queued {
 		a.queued, a.since, a.next = true, now, nil

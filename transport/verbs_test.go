@@ -195,7 +195,7 @@ func TestRefusedRequests(t *testing.T) {
 		name string
 		wr   WorkRequest
 		err  error
-		says string
+		want string
 	}{
 		{"too many elements", WorkRequest{SGList: make([]SGE, 5)}, ErrInvalid,
 			"5 elements, the queue takes 4"},
@@ -212,7 +212,7 @@ func TestRefusedRequests(t *testing.T) {
 	} {
 		err := a.qp.PostSend(&c.wr)
 		require.ErrorIs(t, err, c.err, c.name)
-		require.ErrorContains(t, err, c.says, c.name)
+		require.ErrorContains(t, err, c.want, c.name)
 	}
 	for range 2 {
 		a.post(t, WorkRequest{SGList: []SGE{a.mr.SGE(0, 1)}})

@@ -57,7 +57,7 @@ func verbsSeed(t *testing.T, seed uint64) {
 
 // Bits of the first byte of a program.
 const (
-	verbsStandard = 1 << iota // begin with one object of every kind, connected
+	verbsStandard = 1 << iota // start with one object of every kind, connected
 	verbsOneClass             // the port has a single transmit queue
 	verbsIPv6
 	verbsSmall // completion queues that may overrun

@@ -51,6 +51,7 @@ func (x *session) open(log *slog.Logger) error {
 		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle,
 		EAL:  s.EAL,
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
+		CM: s.CM, // a client may be faster than the server's ListenCM
 	}
 	if len(s.Cores) > s.cores() {
 		o.Cores = s.Cores[:s.cores()]

@@ -128,7 +128,8 @@ func (l *lab) setting(ctx context.Context) string {
 	_, ours, _ = strings.Cut(ours, ": ")
 	host := strings.TrimSpace(output(ctx, "uname", "-sr"))
 	packages, _ := l.peer.run(ctx, 10*time.Second, `awk '$1 == "Package:" { p = $2 } `+
-		`$1 == "Version:" && (p == "perftest" || p == "rdma-core") { print p, $2 }' /var/lib/dpkg/status; uname -sr`)
+		`$1 == "Version:" && (p == "perftest" || p == "rdma-core") { print p, $2 }' `+
+		`/var/lib/dpkg/status; uname -sr`)
 	return fmt.Sprintf("%s; on %d cores of %s, %s. Guest: %s, %s.", ours,
 		runtime.NumCPU(), cpu(), host, strings.Join(strings.Split(strings.TrimSpace(packages),
 			"\n"), ", "), l.accelerator())

@@ -57,8 +57,7 @@ var case3 = &experiment.Experiment{
 				"pauses (1000/s)", "TCP's loss (1000/s)", "mean RDMA queue of one port (KB)",
 				"longest (KB)"}}
 		for _, c := range r.Cells() {
-			s := c.Series("rdma").Scaled(1e3, 1e-9)
-			f.Add(c.Name, s.X, s.Y)
+			c.Series("rdma").Scaled(1e3, 1e-9).Draw(f, c.Name)
 			v := func(name string) float64 { return c.Values(name)[0] }
 			t.Row(c.Name, v("rdma")/1e9, v("tcp")/1e9, v("marked")/1e3, v("pauses")/1e3,
 				v("lost")/1e3, v("queue")/1e3, v("longest")/1e3)

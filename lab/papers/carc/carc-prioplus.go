@@ -54,8 +54,7 @@ var carcPrioPlus = &experiment.Experiment{
 				"one from 5 ms on, when the program slows down: "+c.Name, "time (ms)",
 				"goodput (Gb/s)")
 			for _, class := range []string{"low", "high"} {
-				s := c.Seeds()[0].Series(class).Scaled(1e3, 1e-9)
-				f.Add(class, s.X, s.Y)
+				c.Seeds()[0].Series(class).Scaled(1e3, 1e-9).Draw(f, class)
 			}
 			out = append(out, f)
 		}

@@ -127,8 +127,7 @@ var fig7 = &experiment.Experiment{
 			f := figure.Lines("estimate-"+mode, "v2·RTT as "+map[string]string{"rr": "the client",
 				"oneway": "the server"}[mode]+" finds it", "time (ms)", "lines")
 			for _, name := range []string{"estimate", "δ", "v2·RTT"} {
-				s := c.Series(name).Scaled(1e3, 1)
-				f.Add(name, s.X, s.Y)
+				c.Series(name).Scaled(1e3, 1).Draw(f, name)
 			}
 			out = append(out, f)
 		}

@@ -81,15 +81,13 @@ var eq12 = &experiment.Experiment{
 			"Equation 2: share of the bus that a signal gets, header 16 B", "size (B)",
 			"efficiency")
 		e.X.Log = true
-		s := r.Series("efficiency")
-		e.Add("equation 2", s.X, s.Y)
+		r.Series("efficiency").Draw(e, "equation 2")
 		bus := figure.Lines("bus",
 			"Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows",
 			"bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {
-			s := r.Series(tiers.name)
-			bus.Add(tiers.name, s.X, s.Y)
+			r.Series(tiers.name).Draw(bus, tiers.name)
 		}
 		return []figure.Figure{e, bus}
 	},

@@ -60,9 +60,7 @@ var probes = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("rtt", "Round trips heard: links that lose 5 %, repeat 5 % and hold 20 % "+
 			"back for up to 10 µs", "round trip (µs)")
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("rtt").Scaled(1e6))
-		}
+		r.Distributions(p, "rtt", 1e6)
 		return []figure.Figure{p}
 	},
 }

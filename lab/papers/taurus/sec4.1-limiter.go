@@ -73,9 +73,7 @@ var limiter = &experiment.Experiment{
 		p := figure.CDF("error", "Rate of a flow over 1 ms or 100 gaps, 95 % of 400 Gb/s but "+
 			"from 100 kb/s", "error (%)")
 		p.X.Log = true
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("error").Scaled(100))
-		}
+		r.Distributions(p, "error", 100)
 		return []figure.Figure{p}
 	},
 }

@@ -58,10 +58,7 @@ var fig1 = &experiment.Experiment{
 		p := figure.Lines("sizes", "Flow sizes of the four workloads", "size (B)",
 			"fraction of flows")
 		p.X.Log, p.Y.Max = true, 1
-		for _, c := range r.Cells() {
-			s := c.Seeds()[0].Series("sizes")
-			p.Add(c.Name, s.X, s.Y)
-		}
+		r.Curves(p, "sizes", 1, 1)
 		return []figure.Figure{p}
 	},
 }

@@ -70,11 +70,8 @@ var incast = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		fct := figure.CDF("fct", "Completion of the senders' messages", "time (ms)")
 		queue := figure.Steps("queue", "Queue of the receiver's link", "time (ms)", "queue (MB)")
-		for _, c := range r.Cells() {
-			fct.Samples(c.Name, c.Values("fct").Scaled(1e3))
-			q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-6)
-			queue.Add(c.Name, q.X, q.Y)
-		}
+		r.Distributions(fct, "fct", 1e3)
+		r.Curves(queue, "queue", 1e3, 1e-6)
 		return []figure.Figure{fct, queue}
 	},
 }
