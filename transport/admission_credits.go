@@ -199,7 +199,7 @@ func (a *admission) onResponse(bytes units.Bytes) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// onReceivePosted consumes the oldest message if ConsumeOnPost was called.
+// onReceivePosted consumes the oldest message if QPAttr.ConsumeOnPost was set.
 func (a *admission) onReceivePosted() {
 	c := &a.credits
 	if c.lengths == nil || c.granter == nil || c.messages == 0 {
