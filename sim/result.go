@@ -112,7 +112,7 @@ func (s *Simulation) Totals() (t Totals) {
 		}
 	}
 	for _, n := range s.Nodes {
-		c := n.Endpoint.Counters()
+		c := n.Endpoint.Stats()
 		t.Retransmitted += c.Retransmitted
 		t.Timeouts += c.Timeouts
 	}

@@ -130,13 +130,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// Consumed reports that the program is done with a message of the given length that arrived on this
-// queue pair: the ByteLen of its completion, or the length of a WRITE. The program calls it once
-// for each message, in any order. It has no effect on a queue pair whose peer did not agree to
-// credits (Admit), or that has ended. The lines of messages that are never consumed become free
-// when the queue pair ends.
-func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
-
+// consume implements cc.Admission's Consumed.
 func (a *admission) consume(bytes units.Bytes) error {
 	if !a.grantsCredits() {
 		return nil
@@ -163,12 +157,8 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// ConsumeOnPost makes each posted receive report that the program is done with the oldest message
-// that came with a completion. It replaces Consumed in a program that posts a message's receive
-// again when it is done with the message. It is not possible where plain WRITEs take credits, nor
-// with a shared receive queue, whose receives belong to no queue pair. It must be called after
-// Admit and before RTR.
-func (qp *QueuePair) ConsumeOnPost() error {
+// consumeOnPost lets posted receives consume messages, see QPAttr.
+func (qp *QueuePair) consumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
 		return err
 	}
@@ -210,7 +200,7 @@ func (a *admission) onResponse(bytes units.Bytes) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// onReceivePosted consumes the oldest message if ConsumeOnPost was called.
+// onReceivePosted consumes the oldest message if QPAttr.ConsumeOnPost was set.
 func (a *admission) onReceivePosted() {
 	c := &a.credits
 	if c.lengths == nil || c.granter == nil || c.messages == 0 {
@@ -219,13 +209,6 @@ func (a *admission) onReceivePosted() {
 	bytes := c.lengths[c.oldest%uint64(len(c.lengths))]
 	c.oldest++
 	a.onConsumed(units.Bytes(bytes))
-}
-
-// Answered reports that the program has the response to one of its messages, which had the given
-// length. If responses return credits (cc.CreditTerms), it returns those of that message; otherwise
-// it has no effect.
-func (qp *QueuePair) Answered(bytes units.Bytes) {
-	qp.adm.onResponse(bytes)
 }
 
 // scheduleCredits schedules a CREDIT that is due, or sets the timer for the next.

@@ -239,49 +239,49 @@ func TestDroppedHeaders(t *testing.T) {
 		dscp   uint8 // Config.TrimmedDSCP
 		addr   func(*wire.Address)
 		spoil  func([]byte) []byte
-		count  func(*Counters) uint64
+		count  func(*Stats) uint64
 	}{
-		{"no switch trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+		{"no switch trims", data, false, false, 0, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
-		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
 		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			f[24]++
 			return f
-		}, func(c *Counters) uint64 { return c.DropIPHeader }},
+		}, func(c *Stats) uint64 { return c.DropIPHeader }},
 		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			return f[:50]
-		}, func(c *Counters) uint64 { return c.DropTruncated }},
+		}, func(c *Stats) uint64 { return c.DropTruncated }},
 		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.DestQP += 5
-		}, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		}, nil, func(c *Stats) uint64 { return c.DropUnknownQP }},
 		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropWrongService
 			}},
 		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.Src = netip.MustParseAddr("10.0.0.9")
-		}, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		}, nil, func(c *Stats) uint64 { return c.DropPeer }},
 		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.PKey = 0x8123
-		}, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		}, nil, func(c *Stats) uint64 { return c.DropPKey }},
 		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropTrimmed
 			}},
-		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
-		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
 		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,
 			func(f []byte) []byte {
 				f[54] = 0x10
 				return f
-			}, func(c *Counters) uint64 { return c.DropTag }},
+			}, func(c *Stats) uint64 { return c.DropTag }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := selective()

@@ -162,8 +162,8 @@ func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGat
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = &plainGate{}, &plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{window: 1}))
-	require.NoError(t, b.qp.Admit(&plainGate{}, r))
+	require.NoError(t, a.qp.admit(g, &plainGranter{window: 1}))
+	require.NoError(t, b.qp.admit(&plainGate{}, r))
 	o.features |= wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
@@ -317,19 +317,19 @@ func TestAdmissionNeedsThePeer(t *testing.T) {
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g := &plainGate{}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{}))
+	require.NoError(t, a.qp.admit(g, &plainGranter{}))
 	assert.NotZero(t, a.qp.Offer().Features&wire.FeatureToken)
 	assert.Zero(t, b.qp.Offer().Features&wire.FeatureToken)
 	a.connect(t, o, b)
 	b.connect(t, o, a)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 	a.write(t, b, 3000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	assert.Zero(t, g.spent)
-	require.ErrorIs(t, a.qp.Admit(g, nil), ErrState)
+	require.ErrorIs(t, a.qp.admit(g, nil), ErrState)
 	uc, err := p.a.CreateQP(QPInit{Type: UC, PD: a.pd, SendCQ: a.cq, RecvCQ: a.cq})
 	require.NoError(t, err)
-	require.ErrorIs(t, uc.Admit(g, nil), ErrUnsupported)
+	require.ErrorIs(t, uc.admit(g, nil), errors.ErrUnsupported)
 }
 
 // Packets may carry the number of their grant.
@@ -339,8 +339,8 @@ func TestGrantsOnPackets(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}},
 		&plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, nil))
-	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.admit(g, nil))
+	require.NoError(t, b.qp.admit(nil, r))
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
@@ -399,8 +399,8 @@ func TestTokensAreSpaced(t *testing.T) {
 	for i := range sides {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: i / 2}
-		require.NoError(t, a.qp.Admit(&plainGate{}, nil))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(&plainGate{}, nil))
+		require.NoError(t, b.qp.admit(nil, r))
 		a.connect(t, o, b)
 		b.connect(t, o, a)
 		sides[i], remote[i] = a, b
@@ -497,8 +497,8 @@ func TestGranterReports(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	s := &steered{decision: cc.Decision{Window: 7000}}
 	r := &plainGranter{window: 1, algorithm: s}
-	require.NoError(t, b.qp.Admit(nil, r))
-	require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+	require.NoError(t, b.qp.admit(nil, r))
+	require.NoError(t, a.qp.admit(&plainGate{}, nil))
 	require.Equal(t, []cc.Decision{{Window: 7000}}, r.decisions)
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
@@ -561,13 +561,13 @@ func TestAdmissionAllocatesNothing(t *testing.T) {
 func BenchmarkAdmission(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		o    sideOptions
 	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()},
 		{"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
-			o.mtu, o.sges = MTU4096, 1
+			o.mtu, o.sges = 4*units.KiB, 1
 			p, as, bs := crossedPair(b, o, 1)
 			p.tick = 2 * pace.Slot // otherwise rounds would be spent waiting for the wheel
 			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
@@ -585,8 +585,8 @@ func BenchmarkAdmission(b *testing.B) {
 // later decisions have no effect.
 func TestGranterEnds(t *testing.T) {
 	for name, end := range map[string]func(*QueuePair){
-		"error":   (*QueuePair).ToError,
-		"reset":   (*QueuePair).ToReset,
+		"error":   func(qp *QueuePair) { _ = qp.Modify(Errored, QPAttr{}) },
+		"reset":   func(qp *QueuePair) { _ = qp.Modify(Reset, QPAttr{}) },
 		"destroy": (*QueuePair).Destroy,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -596,8 +596,8 @@ func TestGranterEnds(t *testing.T) {
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
 			r := &plainGranter{window: 1, algorithm: &steered{decision: cc.Decision{Window: 7000}}}
-			require.NoError(t, b.qp.Admit(nil, r))
-			require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+			require.NoError(t, b.qp.admit(nil, r))
+			require.NoError(t, a.qp.admit(&plainGate{}, nil))
 			o.features = wire.FeatureToken
 			a.connect(t, o, b)
 			b.connect(t, o, a)
@@ -637,8 +637,8 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	for i := range sides {
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, deaf: true}
 		sides[i], remote[i] = o.make(t, p.a), o.make(t, p.b)
-		require.NoError(t, sides[i].qp.Admit(&plainGate{deaf: true}, nil))
-		require.NoError(t, remote[i].qp.Admit(nil, r))
+		require.NoError(t, sides[i].qp.admit(&plainGate{deaf: true}, nil))
+		require.NoError(t, remote[i].qp.admit(nil, r))
 		sides[i].connect(t, o, remote[i])
 		remote[i].connect(t, o, sides[i])
 	}

@@ -110,7 +110,7 @@ func TestProbe(t *testing.T) {
 		return 1
 	}
 	s.stop()
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets(), "stopped")
@@ -207,7 +207,7 @@ func TestLostProbes(t *testing.T) {
 		}
 		fill(a.mem[:10000], 3)
 		s.stop()
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
@@ -248,7 +248,7 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.probeAt(p.now)
 		p.settle(3 * gatePatience)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.settle(gatePatience - units.Millisecond)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has waited for a shorter time")
@@ -309,66 +309,66 @@ func TestForgedProbes(t *testing.T) {
 		seq   uint8
 		tag   uint16
 		plain bool
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}{
-		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.ProbesAnswered
 		}},
 		{"PROBE from far behind: valid", wire.Probe, extension.ProbeAlone,
 			(100 - 1<<16) & wire.PSNMask,
-			0, 0, false, func(c *Counters) uint64 {
+			0, 0, false, func(c *Stats) uint64 {
 				return c.ProbesAnswered
 			}},
 		{"nothing agreed", wire.Probe, extension.ProbeAlone, 100, 0, 0, true,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
 		{"another connection's tag", wire.Probe, extension.ProbeAlone, 100, 0, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
 		{"PROBE that is a response", wire.Probe, extension.ProbeResponse, 100, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.DropProbe
 		}},
 		{"PROBE from too far ahead", wire.Probe, extension.ProbeAlone, 101 + 1<<16, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"PROBE from too far behind", wire.Probe, extension.ProbeAlone, (99 - 1<<16) & wire.PSNMask,
 			0,
-			0, false, func(c *Counters) uint64 {
+			0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer, nothing agreed", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, true,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
 		{"answer with another tag", wire.ProbeAck, extension.ProbeResponse, 99, 1, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
 		{"answer that is not a response", wire.ProbeAck, extension.ProbeAlone, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer to a packet never sent", wire.ProbeAck, extension.ProbeResponse, 100, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer from too far behind", wire.ProbeAck, extension.ProbeResponse,
-			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
+			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer to no probe", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 		{"answer to another probe", wire.ProbeAck, extension.ProbeResponse, 99, 2, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 	} {
@@ -477,7 +477,7 @@ func TestStoppedFlow(t *testing.T) {
 				}
 			}
 			s.steer(cc.Decision{Window: 20 * units.KiB, Rate: 10 * units.Gbps})
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
 			last := s.heard[len(s.heard)-1]
@@ -515,7 +515,7 @@ func sum(evs []cc.Event) (n units.Bytes) {
 func TestPost(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	write := func(n int) {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	s.on = func(ev *cc.Event, _ units.Time) {
@@ -555,7 +555,7 @@ func TestLeftWithoutPayload(t *testing.T) {
 		}
 	}
 	for _, n := range []int{700, 0, 0} {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	require.Len(t, p.await(a, 3), 3)
@@ -572,7 +572,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 			s.decision.Window = 0
 		}
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
@@ -595,12 +595,12 @@ func TestLeft(t *testing.T) {
 		posted := units.Bytes(0)
 		for i := range 60 {
 			n := 8
-			op := []SendOp{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
+			op := []Op{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
 			if op != OpFetchAdd {
 				n = rng.IntN(20000)
 			}
 			b.recv(t, uint64(i), 1<<20, 20000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 				SGList: []SGE{a.mr.SGE(0, n)}})
 			posted += units.Bytes(n)
 		}
@@ -636,7 +636,7 @@ func TestDeadlinesHold(t *testing.T) {
 		a, b := p.connected(o)
 		n := 0
 		p.la.marking(func() bool { n++; return n%8 == 0 })
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
 		require.NotZero(t, a.qp.snd.cold().pending, "inside the message")
@@ -720,13 +720,13 @@ func TestFickleFlows(t *testing.T) {
 			const messages, slot = 40, 40_000
 			fill(a.mem[:messages*slot], 1)
 			fill(b.mem[messages*slot:][:messages*slot], 2)
-			ops := make([]SendOp, messages)
+			ops := make([]Op, messages)
 			sizes := make([]int, messages)
 			var receives []int
 			for i := range messages {
-				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead,
+				ops[i], sizes[i] = []Op{OpSend, OpWrite, OpWriteImm, OpRead,
 					OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
-				wr := WorkRequest{ID: uint64(i), Op: ops[i], Flags: Signaled, RKey: b.mr.RKey}
+				wr := WorkRequest{ID: uint64(i), Op: ops[i], Signaled: true, RKey: b.mr.RKey}
 				switch ops[i] {
 				case OpSend, OpWrite, OpWriteImm:
 					wr.RemoteAddr = b.mr.Addr + uint64(i*slot)

@@ -46,9 +46,9 @@ func TestTelemetryComesBack(t *testing.T) {
 			return 1
 		}
 		fill(a.mem[:9000], 5)
-		for _, op := range []SendOp{OpWrite, OpSend, OpWriteImm} {
+		for _, op := range []Op{OpWrite, OpSend, OpWriteImm} {
 			b.recv(t, 1, 10000, 9000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr + 10000,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr + 10000,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 9000)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", op)
 			require.Equal(t, a.mem[:9000], b.mem[10000:19000], "%v", op)
@@ -78,7 +78,7 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 	o.algorithm = &surveyor{hearer: hearer{wants: cc.Events(cc.ACK)}}
 	a, b := p.connected(o)
 	p.la.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.await(a, 1)
 	for _, frame := range p.la.sent {

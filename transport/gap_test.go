@@ -75,14 +75,14 @@ func (p *pair) follow(s schedule, post func()) {
 		e.Ended(start)
 	}
 	post()
-	p.a.Receive(moment(s.sends))
-	p.a.Transmit(moment(s.sends))
+	p.a.Loop().Receive(moment(s.sends))
+	p.a.Loop().Transmit(moment(s.sends))
 	p.a.Ended(moment(s.sent))
-	p.b.Receive(moment(s.looks))
-	p.b.Transmit(moment(s.answers))
+	p.b.Loop().Receive(moment(s.looks))
+	p.b.Loop().Transmit(moment(s.answers))
 	p.b.Ended(moment(s.done))
-	p.a.Receive(moment(s.sees))
-	p.a.Transmit(p.now)
+	p.a.Loop().Receive(moment(s.sees))
+	p.a.Loop().Transmit(p.now)
 	p.a.Ended(p.now)
 }
 
@@ -341,16 +341,17 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 			want += 1600 * us
 		}
 		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
-		a.qp.ToReset()
+		a.qp.Modify(Reset, QPAttr{})
 		assert.Zero(t, a.qp.cong.peerAway, "it belongs to the former connection's peer")
 	}
 }
 
 // Gaps allocate nothing, with probes or without.
 func TestGapsAllocateNothing(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := defaults()
-		o.mtu, o.sges, o.reads, o.features = MTU4096, 1, 64, wire.FeatureTiming|wire.FeatureProbe
+		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
+			wire.FeatureTiming|wire.FeatureProbe
 		heard := 0
 		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
 		a.on = func(ev *cc.Event, _ units.Time) {

@@ -109,7 +109,7 @@ func (loss *lossRecovery) newestSent() sendTime {
 }
 
 // begin applies the attributes of RTR→RTS.
-func (loss *lossRecovery) begin(a *RTSAttr) {
+func (loss *lossRecovery) begin(a *QPAttr) {
 	loss.una, loss.sndMax = a.SendPSN, a.SendPSN
 	loss.timeout = wire.AckTimeout(a.Timeout)
 	if a.RTOHigh != 0 {

@@ -93,7 +93,7 @@ func (rcv *receiver) expected() wire.PSN { return rcv.ePSN }
 func (rcv *receiver) ackTOS() uint8 { return rcv.tos }
 
 // begin applies the attributes of INIT→RTR.
-func (rcv *receiver) begin(a *RTRAttr) {
+func (rcv *receiver) begin(a *QPAttr) {
 	rcv.ePSN, rcv.minRNRTimer = a.RecvPSN, a.MinRNRTimer
 	class := a.AnswerClass
 	if class == 0 {

@@ -14,7 +14,7 @@ import (
 // `make interop MODE=differential`.
 func TestOperationsThatTheQueuePairDoesNotAllow(t *testing.T) {
 	for _, c := range []struct {
-		op     SendOp
+		op     Op
 		access Access
 		n      int
 	}{

@@ -13,7 +13,7 @@ import (
 )
 
 // outstanding is a queue pair with 512 packets, or responses, in flight that are not answered.
-func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
+func outstanding(t testing.TB, op Op) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.sack, o.reads, o.depth, o.memory, o.timeout = 512, 128, 1024, 1<<21, 31
@@ -78,7 +78,7 @@ var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaa
 // A SACK that was received before has no news of any packet, whatever the packets are and whatever
 // it reports.
 func TestSACKHeardBefore(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		for _, patience := range []units.Duration{0, units.Second} {
 			for name, has := range map[string][]uint32{"the last": lastOf512,
 				"every other": halfOf512} {
@@ -116,7 +116,7 @@ func TestSACKHeardBefore(t *testing.T) {
 func BenchmarkSACK(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		has  []uint32
 	}{{"ACK", OpWrite, nil}, {"WRITE/last", OpWrite, lastOf512}, {"WRITE/half", OpWrite, halfOf512},
 		{"READ/last", OpRead, lastOf512}, {"READ/half", OpRead, halfOf512}} {

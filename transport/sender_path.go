@@ -63,7 +63,7 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again
 		w := snd.at(snd.next)
 		if snd.packet == 0 {
 			w.first = snd.sndNxt
-			if w.flags&Fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
+			if w.flags&fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
 				return sent, false
 			}
 		}
@@ -173,7 +173,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	} else if qp.cong.hasBolt() {
 		outer, extra = wire.XDATA, extension.BoltLen+int(op.Info().Ext)
 	}
-	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
+	flags, a := wire.Solicited.When(ends && w.flags&solicited != 0), qp.adm
 	if a != nil {
 		flags |= a.onLeave(e.now)
 		if a.hasGrants() {

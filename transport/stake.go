@@ -26,7 +26,3 @@ func (s *stake) ask(now units.Time) {
 func (s *stake) answered(now units.Time) {
 	s.trip += (min(now.Sub(s.asked), mostStake) - s.trip) / 8
 }
-
-// AtStake reports whether an answer is expected for which the endpoint should not sleep: to data or
-// a probe that left within the last few round trips.
-func (e *Endpoint) AtStake(now units.Time) bool { return now.Before(e.stake.until) }

@@ -24,7 +24,7 @@ func TestStake(t *testing.T) {
 	} {
 		var e Endpoint
 		now := at(10)
-		assert.False(t, e.AtStake(now), "nothing has left")
+		assert.False(t, e.Loop().ExpectsResponse(now), "nothing has left")
 		for range 100 {
 			if c.answers > 0 {
 				e.stake.ask(now)
@@ -33,11 +33,11 @@ func TestStake(t *testing.T) {
 			}
 		}
 		now = now.Add(units.Second)
-		assert.False(t, e.AtStake(now), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now), c.name)
 		e.stake.ask(now)
 		assert.InDelta(t, c.want.Microseconds(), e.stake.until.Sub(now).Microseconds(), 0.1, c.name)
-		assert.True(t, e.AtStake(now.Add(c.want*99/100)), c.name)
-		assert.False(t, e.AtStake(now.Add(c.want*101/100)), c.name)
+		assert.True(t, e.Loop().ExpectsResponse(now.Add(c.want*99/100)), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now.Add(c.want*101/100)), c.name)
 	}
 }
 
@@ -87,13 +87,14 @@ func TestWhatIsAtStake(t *testing.T) {
 		}
 		p, a, b, s := steeredPair(t, o)
 		p.settle(10 * units.Millisecond)
-		require.False(t, p.a.AtStake(p.now), c.name)
+		require.False(t, p.a.Loop().ExpectsResponse(p.now), c.name)
 		c.do(p, a, b, s)
 		p.settle(50 * us)
-		assert.Equal(t, c.ours, p.a.AtStake(p.now), c.name)
-		assert.Equal(t, c.theirs, p.b.AtStake(p.now), c.name)
+		assert.Equal(t, c.ours, p.a.Loop().ExpectsResponse(p.now), c.name)
+		assert.Equal(t, c.theirs, p.b.Loop().ExpectsResponse(p.now), c.name)
 		p.settle(units.Millisecond)
-		assert.False(t, p.a.AtStake(p.now), "%s: the answer arrived, or will not", c.name)
-		assert.False(t, p.b.AtStake(p.now), c.name)
+		assert.False(t, p.a.Loop().ExpectsResponse(p.now), "%s: the answer arrived, or will not",
+			c.name)
+		assert.False(t, p.b.Loop().ExpectsResponse(p.now), c.name)
 	}
 }

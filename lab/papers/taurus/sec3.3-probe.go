@@ -281,7 +281,7 @@ func onCommand(j *experiment.Job, n int) error {
 	j.Value("sent", float64(sent))
 	j.Value("heard", float64(heard.heard))
 	j.Value("reversals", float64(heard.reversals))
-	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Counters().DropStaleProbe))
+	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Stats().DropStaleProbe))
 	j.Value("late", 0)
 	return nil
 }
