@@ -159,7 +159,7 @@ func besideData(j *experiment.Job, p probing) error {
 	return errors.Join(from.err, to.err)
 }
 
-// prober is a host that sends probes, or answers them.
+// prober is a host that sends probes, or replies to them.
 type prober struct {
 	*fabric.Host
 	template wire.Template
@@ -174,7 +174,7 @@ type prober struct {
 	err      error
 
 	newest units.Duration // when the newest probe left of those that were answered
-	late   int            // answers that came after a newer one's
+	late   int            // replies that arrived after a newer one's
 	field  int            // bytes of a PROBE behind its headers
 }
 
@@ -373,7 +373,7 @@ func records(n int, at func(int) wire.INTRecord) (all []wire.INTRecord) {
 
 func abs(n int) int { return max(n, -n) }
 
-// tap hears the packets that a port receives.
+// tap observes the packets that a port receives.
 type tap struct {
 	packet.Port
 	parsed wire.Packet
