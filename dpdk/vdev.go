@@ -78,9 +78,9 @@ func (u *URL) vdev(n int, w want) vdev {
 	return vdev{"vdev", fmt.Sprintf("net_%s%d", u.Scheme, n), join(merge(ours, u.Options))}
 }
 
-// socket returns the path of a memif's socket. The driver keeps one socket per path and process, and
-// the first device on it determines whether the socket listens; a server that opens after a client
-// would not. So clients spell the path differently.
+// socket returns the path of a memif's socket. The driver keeps one socket per path and process,
+// and the first device on it determines whether the socket listens; a server that opens after a
+// client would not. So clients spell the path differently.
 func (u *URL) socket() string {
 	if !u.Client || !u.inFileSystem() {
 		return u.Name

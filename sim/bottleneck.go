@@ -98,7 +98,7 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 			Plain: b.Plain,
 		},
 		Scheme: Scheme{
-			Controller: b.Controller, CNPInterval: b.CNPs, AnswerClass: AnswerDSCP << 2,
+			Controller: b.Controller, CNPInterval: b.CNPs, AnswerClass: ReplyDSCP << 2,
 			Selective: tokens, Switch: b.switches(flows),
 		},
 		Workload: Workload{Flows: flows, Jitter: b.Jitter, Noise: b.Noise, KeepGaps: b.KeepGaps},

@@ -107,7 +107,7 @@ func (s *Simulation) BaseRTT(from, to int) units.Duration {
 	return s.Net.BaseRTT(from, to, s.Hosts.PathMTU+dataOverhead, ackLen)
 }
 
-// BaseRTT returns the BaseRTT of the simulation that New would build, for settings that depend on
+// BaseRTT returns the BaseRTT of the simulation that New would build, for parameters that depend on
 // it.
 func (s Scenario) BaseRTT(from, to int) (units.Duration, error) {
 	b := &Simulation{Scenario: s}
@@ -255,8 +255,8 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	}
 }
 
-// Introduce makes all hosts resolve each other's addresses, which takes some virtual time.
-func (s *Simulation) Introduce() error {
+// ResolveAddresses makes all hosts resolve each other's addresses, which takes some virtual time.
+func (s *Simulation) ResolveAddresses() error {
 	const atOnce = neigh.QueueDepth / 2 // solicitations per host
 	for i := 1; i < len(s.Nodes); i++ {
 		for at, n := range s.Nodes {

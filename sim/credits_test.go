@@ -49,7 +49,7 @@ func TestTokensAndCredits(t *testing.T) {
 				},
 			})
 			require.NoError(t, err)
-			require.NoError(t, cl.Introduce())
+			require.NoError(t, cl.ResolveAddresses())
 			type message struct {
 				of    *sim.Conn
 				bytes units.Bytes

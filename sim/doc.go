@@ -16,8 +16,9 @@
 // available once they are registered ([github.com/goroce/goroce/cc.Register]):
 // docs/tutorial-cc.md.
 //
-// A [Workload] is flows declared one by one, a stream of flows, programs that send requests as
-// perftest does, and programs that consume messages at their own pace from a model of the cache.
+// A [Workload] consists of flows declared one by one, a stream of flows, programs that send
+// requests as perftest does, and programs that consume messages at their own pace from a model of
+// the cache.
 //
 // [New] builds a scenario without running it. The [Simulation] that it returns connects queue
 // pairs, drives flows and messages, and gives access to every switch, host and endpoint, for

@@ -1,11 +1,6 @@
 package sim
 
 import (
-	"context"
-	"errors"
-	"fmt"
-
-	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
 )
@@ -151,38 +146,6 @@ func (s *Simulation) startOn(conn *Conn, f workload.Flow, driven bool) (*Transfe
 	}
 	conn.From.Host.Wake()
 	return conn.flow, nil
-}
-
-// Finish lets time pass until over, which it calls every 20 µs, returns true. It returns an error
-// if the context ends, a flow fails, the network's counters do not balance, or the longest time has
-// passed.
-func (s *Simulation) Finish(
-	ctx context.Context, longest units.Duration, over func(now units.Time) bool,
-) error {
-	begin, done, asks := s.Net.Now(), false, true
-	s.Net.Every(20*units.Microsecond, func(now units.Time) bool {
-		if !asks { // any longer
-			return false
-		}
-		done = over(now)
-		if done || ctx.Err() != nil || len(s.Errors) > 0 {
-			s.Net.Stop()
-		}
-		return true
-	})
-	err := s.Net.Run(begin.Add(longest))
-	asks = false
-	switch {
-	case err != nil && !errors.Is(err, fabric.ErrStopped):
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(s.Errors) > 0:
-		return fmt.Errorf("%d flows failed, the first: %w", len(s.Errors), s.Errors[0])
-	case !done:
-		return fmt.Errorf("sim: not over after %v, %d flows run", longest, s.running)
-	}
-	return nil
 }
 
 // Running returns the number of flows in progress.

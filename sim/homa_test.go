@@ -34,7 +34,7 @@ func TestHomaReorders(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		traffic, err := workload.Poisson{Hosts: 8, Rate: 100 * units.Gbps, Load: 0.7,
 			Sizes: workload.WebSearch, Seed: 1, Flows: 60}.Source()
 		require.NoError(t, err)

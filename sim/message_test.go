@@ -18,7 +18,7 @@ func TestReply(t *testing.T) {
 		net := star(2)
 		c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{Receives: 2}})
 		require.NoError(t, err)
-		require.NoError(t, c.Introduce())
+		require.NoError(t, c.ResolveAddresses())
 		conn, err := c.Connect(0, 1)
 		require.NoError(t, err)
 		var replies []units.Bytes

@@ -32,7 +32,7 @@ func TestTrimmedIncast(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.NoError(t, cl.Introduce())
+	require.NoError(t, cl.ResolveAddresses())
 	var flows []*sim.Transfer
 	start := net.Now()
 	for i := range senders {

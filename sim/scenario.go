@@ -104,7 +104,7 @@ func (s *Simulation) prepare() error {
 	case s.Hosts.Cold:
 		return nil
 	case !s.Workload.declared():
-		if err := s.Introduce(); err != nil {
+		if err := s.ResolveAddresses(); err != nil {
 			return err
 		}
 		for _, sw := range s.Net.Switches() {

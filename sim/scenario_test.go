@@ -97,7 +97,7 @@ func TestFlowsAndRequests(t *testing.T) {
 	require.NoError(t, err)
 	r, err := sim.Scenario{
 		Topology: sim.Star(4, hundredGig),
-		Scheme:   sim.Scheme{Control: spec, AnswerClass: sim.AnswerDSCP << 2},
+		Scheme:   sim.Scheme{Control: spec, AnswerClass: sim.ReplyDSCP << 2},
 		Workload: sim.Workload{
 			Flows: []sim.Flow{{From: 0, To: 3, Bytes: units.MiB},
 				{From: 3, To: 0, Start: 100 * us}},

@@ -163,9 +163,9 @@ func (w watched) New(path cc.Path) (cc.Algorithm, error) {
 	return w.around(a), nil
 }
 
-// AnswerDSCP is the DSCP of ACKs, CNPs and other replies in the schemes of [ParseScheme] and in a
+// ReplyDSCP is the DSCP of ACKs, CNPs and other replies in the schemes of [ParseScheme] and in a
 // [Bottleneck]: class selector 7, which has a queue of its own above all others.
-const AnswerDSCP = 56
+const ReplyDSCP = 56
 
 // Marking thresholds at 100 Gb/s. Those of other rates are in proportion.
 var (
@@ -181,7 +181,7 @@ func ParseScheme(text string) (Scheme, error) {
 	if err != nil {
 		return Scheme{}, err
 	}
-	s := Scheme{Control: spec, AnswerClass: AnswerDSCP << 2}
+	s := Scheme{Control: spec, AnswerClass: ReplyDSCP << 2}
 	switch spec.Name() {
 	case "dctcp", "d2tcp", "idctcp":
 		s.Switch.Queues = Marking(stepMarks)

@@ -63,7 +63,7 @@ func New(scenario Scenario) (*Simulation, error) {
 	return s, nil
 }
 
-// build builds the network.
+// build sets the defaults and builds the network.
 func (s *Simulation) build() error {
 	if s.Topology == nil {
 		return errors.New("sim: the scenario has no topology")

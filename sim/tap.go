@@ -65,8 +65,8 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 		f.decision = d
 	}
-	if f.Heard != nil {
-		f.Heard(ev, t.Algorithm, now.Sub(f.zero))
+	if f.OnEvent != nil {
+		f.OnEvent(ev, t.Algorithm, now.Sub(f.zero))
 	}
 	d := f.decision
 	if t.keepGaps {

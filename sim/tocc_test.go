@@ -46,7 +46,7 @@ func TestTokensShareALink(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		var rates []*fabric.Series
 		for i := range 8 {
 			f, err := cl.Start(workload.Flow{Src: i, Dst: 8, Bytes: 1 << 40})
@@ -89,7 +89,7 @@ func TestRestBehindTheUnscheduledPhase(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		bdp := int64(net.Bottleneck(0, senders).Bytes(cl.BaseRTT(0, senders)))
 		for size := bdp - 2048; size < bdp+2048; size += 100 {
 			begin := net.Now()

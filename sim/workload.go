@@ -21,14 +21,14 @@ type Workload struct {
 	Span units.Duration
 	// Requests are messages that programs send one after another.
 	Requests []Requests
-	// Messages are what programs send to the Programs of other hosts, which consume them at their
+	// Messages are messages of programs to the Programs of other hosts, which consume them at their
 	// own pace.
 	Messages []Messages
 	Programs []Program
 	// MayFail continues the run when a connection fails, for example because its peer is gone for
 	// too long. The Result counts the failures.
 	MayFail bool
-	// Jitter is the maximum random delay of the start of each of Flows and Requests.
+	// Jitter is the upper bound of the random delay of the start of each of Flows and Requests.
 	Jitter units.Duration
 	// Noise, unless nil, draws the error of each delay sample of the Flows' algorithms.
 	Noise func(*rand.Rand) units.Duration
@@ -57,9 +57,9 @@ type Flow struct {
 		New(cc.Path) (cc.Gate, cc.Granter, error)
 	}
 	DSCP uint8 // of data
-	// Heard, unless nil, is called after each event of the flow's algorithm, including those that
+	// OnEvent, unless nil, is called after each event of the flow's algorithm, including those that
 	// only report what was sent and acknowledged.
-	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+	OnEvent func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
 // Many returns n equal flows.
@@ -133,7 +133,7 @@ type Requests struct {
 	Every    units.Duration // minimum time between two posts; 0 means none
 	Think    units.Duration // time from the end of a message to the post of the next
 	Start    units.Duration
-	Stop     units.Duration // posts nothing more from then on; 0 never stops
+	Stop     units.Duration // end of its posts; 0 means never
 }
 
 // request starts a program, and lists its messages in the Result.

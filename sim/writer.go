@@ -19,7 +19,7 @@ type Writer struct {
 
 	posted  []units.Time // times of the outstanding messages
 	overdue bool
-	stop    units.Time // posts nothing more from then on, unless 0
+	stop    units.Time // end of its posts, unless 0
 }
 
 // Begin posts, at a time, the first message or as many as may be outstanding.

@@ -32,7 +32,7 @@ func TestWriter(t *testing.T) {
 		net := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: rate, Delay: us})
 		cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{SendDepth: 4}})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		w := c.w
 		w.Conn, err = cl.Connect(0, 1)
 		require.NoError(t, err)

@@ -297,7 +297,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	}
 }
 
-// A receiver whose program is slow answers, so the sender waits for it; a silent receiver counts as
+// A receiver whose program is slow replies, so the sender waits for it; a silent receiver counts as
 // dead.
 func TestCreditsOfASlowProgram(t *testing.T) {
 	o := defaults()

@@ -296,7 +296,7 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
-// A silent peer is detected though nothing is in flight; one that answers and grants nothing is
+// A silent peer is detected though nothing is in flight; one that replies and grants nothing is
 // not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
 	o := defaults()
@@ -305,7 +305,7 @@ func TestAdmissionOfADeadPeer(t *testing.T) {
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Millisecond)
-	require.Empty(t, a.poll(), "the peer answers")
+	require.Empty(t, a.poll(), "the peer replies")
 	p.lb.tamper = func([]byte) int { return 0 }
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 }

@@ -127,7 +127,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil {
 				require.True(t, pkt.ICRC())
-				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "answers are not ECN capable")
+				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "responses are not ECN capable")
 				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().Congestion&wire.BTHBECN != 0)
 			}
 		}

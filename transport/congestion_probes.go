@@ -222,8 +222,8 @@ type probed struct {
 	next     units.Time // when another one may be answered
 }
 
-// probeInterval is the least time between two probes that a queue pair answers: 64 of them are 8.2
-// µs, a short round trip.
+// probeInterval is the least time between two probes that a queue pair acknowledges: 64 of them are
+// 8.2 µs, a short round trip.
 const probeInterval = 128 * units.Nanosecond
 
 // hasProbeToAnswer reports whether a probe of the peer is to be answered.
@@ -231,7 +231,7 @@ func (cong *congestion) hasProbeToAnswer() bool {
 	return cong.cold().echo != nil && cong.cold().echo.probe.here
 }
 
-// sendProbeAck answers the peer's probe. It returns false when the port has no room.
+// sendProbeAck acknowledges the peer's probe. It returns false when the port has no room.
 func (cong *congestion) sendProbeAck() bool {
 	qp := cong.conn()
 	e, m := qp.ep, &cong.cold().echo.probe
@@ -309,8 +309,8 @@ func (cong *congestion) probeAnswered(echo wire.ProbeEcho) {
 }
 
 // isProbeAnswer reports whether an ACK or NAK is a peer's answer to a probe without the extension,
-// and handles it as such. Once data has left behind the probe, the answers cannot be told apart,
-// and need not be: acknowledgements of data are samples.
+// and handles it as such. Once data has left behind the probe, the acknowledgements cannot be told
+// apart, and need not be: acknowledgements of data are samples.
 func (cong *congestion) isProbeAnswer() bool {
 	qp := cong.conn()
 	p := cong.cold().prober

@@ -131,7 +131,8 @@ func TestProbesBetweenMessages(t *testing.T) {
 	}
 }
 
-// A probe waits until everything in flight is acknowledged: their answers could not be told apart.
+// A probe waits until everything in flight is acknowledged: their acknowledgements could not be
+// told apart.
 func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	p, a, b, s := steeredPair(t, plainly(0))
 	p.la.delay, p.lb.delay = 20*units.Microsecond, 20*units.Microsecond

@@ -383,7 +383,7 @@ func TestForgedProbes(t *testing.T) {
 			b.connect(t, o, a)
 			p.settle(units.Microsecond)
 			if c.seq == 2 {
-				p.lb.tamper = func([]byte) int { return 0 } // no answers
+				p.lb.tamper = func([]byte) int { return 0 } // no acknowledgements
 				s.probeAt(p.now)
 				p.settle(units.Microsecond)
 			}
@@ -429,7 +429,7 @@ func TestProbeWithImpossibleResidence(t *testing.T) {
 	require.EqualValues(t, 1, p.a.counters.BadTiming)
 }
 
-// However many probes arrive, a queue pair answers one in probeInterval.
+// However many probes arrive, a queue pair acknowledges one in probeInterval.
 func TestProbeFlood(t *testing.T) {
 	p := newPair(t)
 	_, b := p.connected(probing())

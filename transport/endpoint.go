@@ -98,7 +98,7 @@ type Endpoint struct {
 	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate got a control message since this round's answers left
+	gateDue   bool // a gate got a control message since this round's responses left
 	pacedWent bool // paced queue pairs went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
@@ -257,7 +257,7 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last, when the answers to them have left
+	e.freeReceived(e.bursts)               // last, when the responses to them have left
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now

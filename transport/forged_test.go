@@ -128,7 +128,7 @@ func TestForgedPackets(t *testing.T) {
 				f[42] = byte(wire.RCAck)
 				return f
 			}, count: func(c *Counters) uint64 { return c.DropLength }},
-		// Requests that the specification answers with a fatal NAK.
+		// Requests that the specification rejects with a fatal NAK.
 		{name: "LAST without FIRST", fields: wire.Fields{Op: wire.RCWriteLast, PSN: 100}, size: 64,
 			count: func(c *Counters) uint64 {
 				return c.NakInvalid

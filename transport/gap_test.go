@@ -59,7 +59,7 @@ func microsOf(ev *cc.Event) micros {
 }
 
 // schedule is a list of times in microseconds since both ends last found their ports empty: the
-// client sends until sent, the server polls, answers and is done, and the client polls for the
+// client sends until sent, the server polls, responds and is done, and the client polls for the
 // answer.
 type schedule struct{ sends, sent, looks, answers, done, sees int }
 
@@ -115,7 +115,7 @@ func TestGapsOfASample(t *testing.T) {
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
 			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
 				9 + 300 + 300, 0}},
-		{"the server loses its core as it answers", told,
+		{"the server loses its core as it responds", told,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
 		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
@@ -320,7 +320,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	}
 }
 
-// A peer that reported that it was away has more time to answer, because its answers are late
+// A peer that reported that it was away has more time to respond, because its responses are late
 // without a loss.
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {

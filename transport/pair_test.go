@@ -223,7 +223,7 @@ type sideOptions struct {
 	without   wire.Features
 	admit     func() (cc.Gate, cc.Granter)
 	class     uint8 // traffic class of requests
-	answers   uint8 // and of answers
+	answers   uint8 // and of responses
 
 	rtoLow, rtoHigh units.Duration
 	reordering      units.Duration

@@ -358,7 +358,7 @@ func TestOneLossIsRepaired(t *testing.T) {
 	}{
 		{"first of a SEND", OpSend, 5000, wire.RCSendFirst, 0, false, 0},
 		{"middle of a SEND", OpSend, 5000, wire.RCSendMiddle, 1, false, 0},
-		{"last of a SEND: nothing behind it shows that", OpSend, 5000, wire.RCSendLast, 0, false, 1},
+		{"last of a SEND: nothing is behind it", OpSend, 5000, wire.RCSendLast, 0, false, 1},
 		{"only packet of a SEND", OpSend, 64, wire.RCSendOnly, 0, false, 1},
 		{"middle of a WRITE", OpWrite, 5000, wire.RCWriteMiddle, 1, false, 0},
 		{"the ACK", OpSend, 64, wire.RCAck, 0, true, 1},

@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// respond sends the queue pair's answers: READ responses and atomic results in the order of their
+// respond sends the queue pair's responses: READ responses and atomic results in the order of their
 // requests, then the ACK or NAK. What concerns congestion goes first, a probe of its own included.
 // An ACK leaves only after all older responses, because it would imply to the peer that they were
 // lost.

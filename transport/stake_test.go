@@ -9,18 +9,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// How long an answer is expected follows from how long answers took, within bounds.
+// How long a response is expected follows from how long responses took, within bounds.
 func TestStake(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		answers units.Duration // the time that each of many answers takes
+		answers units.Duration // the time that each of many responses takes
 		want    units.Duration
 	}{
-		{"no answers yet", 0, 100 * us},
-		{"answers of 5 us", 5 * us, 100 * us},
-		{"answers of 50 us", 50 * us, 200 * us},
-		{"answers of 1 ms", units.Millisecond, 2 * units.Millisecond},
-		{"answers of a second", units.Second, 2 * units.Millisecond},
+		{"no responses yet", 0, 100 * us},
+		{"responses of 5 us", 5 * us, 100 * us},
+		{"responses of 50 us", 50 * us, 200 * us},
+		{"responses of 1 ms", units.Millisecond, 2 * units.Millisecond},
+		{"responses of a second", units.Second, 2 * units.Millisecond},
 	} {
 		var e Endpoint
 		now := at(10)
@@ -56,7 +56,7 @@ func TestStakeIsSmoothed(t *testing.T) {
 		"an answer counts as at most 2 ms")
 }
 
-// An answer is expected to data and probes, until a while after the newest left; not to answers,
+// A response is expected to data and probes, until a while after the newest left; not to responses,
 // nor to packets that are not acknowledged.
 func TestWhatIsAtStake(t *testing.T) {
 	for _, c := range []struct {

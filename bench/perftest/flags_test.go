@@ -213,7 +213,8 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--cc swift --prio 1,-1",
 			"--prio -1: prioplus: priority -1 out of range"},
 		{writeBW, "--cc swift --prio high", "invalid argument \"high\" for \"--prio\""},
-		{writeBW, "--cc swift --channels 8", "--channels: no queue pair has a priority; add --prio"},
+		{writeBW, "--cc swift --channels 8", "--channels: no queue pair has a priority; add " +
+			"--prio"},
 		{writeBW, "--cc swift --prio 1 --channels 0", "n=0 is outside [1, 256]"},
 		{writeBW, "--cc swift --prio 1 --channels a=0s", "a=0s is outside (0s, 10ms]"},
 		{writeBW, "--cc swift:base_target=3us --prio 1",
@@ -230,7 +231,8 @@ func TestBadFlags(t *testing.T) {
 			"--carc mode=rr: roce_send_bw has no responses"},
 		{sendBW, "--carc llc=4MiB --queues 2 -q 2",
 			"--queues 2: --carc supports one queue"},
-		{writeBW, "--carc llc=4MiB", "the receiver must see completions to return credits; add --write_with_imm"},
+		{writeBW, "--carc llc=4MiB", "the receiver must see completions to return credits; add " +
+			"--write_with_imm"},
 		{readBW, "--carc llc=4MiB", "--carc: credits apply to SENDs and WRITEs"},
 		{readBW, "--work 1us", "unknown flag: --work"},
 		{writeBW, "--work 1us", "--work: the receiver must see completions"},

@@ -77,7 +77,7 @@ func (l *lockedWriter) Write(b []byte) (int, error) {
 	return l.w.Write(b)
 }
 
-// says waits for a line that contains text.
+// says waits until the program prints a line that contains text.
 func (p *program) says(text string) {
 	p.t.Helper()
 	timeout := time.After(patience)

@@ -202,15 +202,17 @@ func TestCMMismatch(t *testing.T) {
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(patience), p.result())
 	}
-	require.Contains(t, client.result(), "queue pair 2 of 2 (does the peer use --qp 2?): not connected "+
+	require.Contains(t, client.result(), "queue pair 2 of 2 (does the peer use --qp 2?): not "+
+		"connected "+
 		"after --connect-timeout 4s (no server with --rdma_cm: ")
 }
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC":             "--connection UC: not supported with --rdma_cm",
-		"-d null: -c UD":             "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
-		"-d loop:":                   "--rdma_cm: with --ib-dev loop: both ends run in this process",
+		"-d null: -c UC": "--connection UC: not supported with --rdma_cm",
+		"-d null: -c UD": "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
+		"-d loop:": "--rdma_cm: with --ib-dev loop: both ends run in this " +
+			"process",
 		"-d null: --data_validation": "--data_validation: not supported with --rdma_cm",
 		"-d null: localhost": "localhost: with --rdma_cm want the RoCE address " +
 			"of the server's port",

@@ -197,12 +197,12 @@ func (m *MultiHost) build() (*multiHost, error) {
 			n.flows[i] = append(n.flows[i], r.Conn)
 		}
 	}
-	// The NIC's first port is that to C_1, or that of its one queue.
+	// The NIC's first port leads to C_1, or holds its one queue.
 	n.waiting, n.behind = n.nic.Ports()[0].RecordQueue(0), n.last.RecordQueue(0)
 	return n, nil
 }
 
-// scenario returns what sim builds; the switches have what Huawei advises.
+// scenario returns the scene in the form of sim, with switches as Huawei recommends.
 func (m *MultiHost) scenario(n *multiHost) (sim.Scenario, error) {
 	control, err := cc.Parse(m.Control)
 	if err != nil {
@@ -231,7 +231,7 @@ func (m *MultiHost) scenario(n *multiHost) (sim.Scenario, error) {
 	}, err
 }
 
-// network is the paper's figure 4.
+// network builds the network of the paper's figure 4.
 func (m *MultiHost) network(p fabric.Parts, n *multiHost) *fabric.Network {
 	net := fabric.New(p.Config)
 	leaf := net.AddSwitch("leaf", p.Switch)

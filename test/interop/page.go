@@ -87,7 +87,7 @@ func (r *run) page(ctx context.Context, file string) error {
 		impaired = append(impaired,
 			append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
 	}
-	control := [][]string{{"cell", "what came of it"}}
+	control := [][]string{{"cell", "result"}}
 	for _, t := range r.trials {
 		if t.cell.Control != matrix.Unconcerned {
 			verdict := t.remarks()
@@ -97,7 +97,7 @@ func (r *run) page(ctx context.Context, file string) error {
 			control = append(control, []string{t.cell.String(), verdict})
 		}
 	}
-	bad := [][]string{{"peer", "what we say of it"}}
+	bad := [][]string{{"peer", "our output"}}
 	for _, e := range r.hostiles {
 		verdict := strings.ReplaceAll(e.said, "|", "\\|")
 		if e.err != nil {
@@ -105,7 +105,7 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		bad = append(bad, []string{strings.TrimPrefix(e.name, "bad/"), verdict})
 	}
-	probes := [][]string{{"test", "what we say of it"}}
+	probes := [][]string{{"test", "our output"}}
 	for _, x := range r.probings {
 		verdict := x.said
 		if x.err != nil {

@@ -34,7 +34,7 @@ var longFunctions = map[string]string{
 	"nicoffload/ccp.Decode":          "one case for each kind of message",
 }
 
-// tokens are what no one can break: a line that consists of one may be wider.
+// tokens cannot be broken: a line that consists of one may be wider.
 var tokens = []struct {
 	name    string
 	pattern *regexp.Regexp

@@ -135,7 +135,7 @@ func TestPhrases(t *testing.T) {
 	}
 	pages := 0
 	require.NoError(t, walk(".md", func(name string, text []byte) error {
-		if dir := dirOf(name); dir != "." && dir != "docs" || isPending(name) {
+		if strings.HasPrefix(name, "docs/lab/") || isPending(name) { // docs/lab: results of runs
 			return nil
 		}
 		pages++

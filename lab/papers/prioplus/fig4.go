@@ -26,7 +26,7 @@ var fig4 = &experiment.Experiment{
 		config.Interval, config.Jitter = bin, 0
 		watched := watch{from: 200 * units.Microsecond}
 		r, err := config.Run(j.Context(), []sim.Flow{
-			{Control: low, Heard: watched.heard},
+			{Control: low, OnEvent: watched.heard},
 			{Start: units.Millisecond, Bytes: 12_000_000, Control: high},
 			{Start: 4 * units.Millisecond, Bytes: 12_000_000, Control: high},
 		})

@@ -32,10 +32,9 @@ var sec421 = &experiment.Experiment{
 		const probe, every = 64, 12 * units.Microsecond
 		r.Claim("rate", claims.Rate(units.BitRate(8*probe/every.Seconds())))
 		r.Note("rate", "the paper has 64 B; ours are 74 B with the check sequence, 49 Mb/s")
-		rates := claims.Value{}
+		rates := experiment.Keyed{}
 		for _, p := range probed {
-			rates = rates.With(fmt.Sprintf("p%d", p),
-				claims.Number(r.Cell("rates").Values(class(p)).Mean()))
+			rates = rates.With(fmt.Sprintf("p%d", p), r.Cell("rates").Values(class(p)).Mean())
 		}
 		r.Claim("less-when-deeper", rates)
 		together := 0.0
@@ -66,7 +65,7 @@ func probeRates(j *experiment.Job, high cc.Factory) error {
 			return err
 		}
 		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low,
-			Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
+			OnEvent: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
 				if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
 					counts[i]++
 				}
@@ -93,7 +92,7 @@ func restarts(j *experiment.Job, high cc.Factory) error {
 		sim.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
-		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
+		flows[i].OnEvent = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
 			if at > stop && resumed[i] == 0 && a.(cc.Observable).Snapshot().Channel.State !=
 				cc.Stopped {
 				resumed[i] = at - stop

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
@@ -53,10 +52,9 @@ var table1 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		var host claims.Value
+		var host experiment.Keyed
 		for _, f := range deliverers {
-			host = host.With(f.name,
-				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
+			host = host.With(f.name, r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0)
 		}
 		r.Claim("host-only-taurus", host)
 		r.Claim("all-eight", experiment.With("bound_delivered", r.Values("taurus").Sum()).

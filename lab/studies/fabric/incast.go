@@ -148,8 +148,6 @@ func runIncast(j *experiment.Job) error {
 	j.Value("goodput", float64(c.Senders)*8*float64(megabyte)/last.Seconds()/capacity)
 	j.Value("dropped", float64(out.QueueStats(0).Dropped))
 	j.Value("retransmitted", float64(r.Totals.Retransmitted))
-	for i, at := range queue.Times {
-		j.Series("queue").Add(at.Sub(r.Simulation.Zero()).Seconds(), queue.Values[i])
-	}
+	j.Curve("queue", queue, r.Simulation.Zero())
 	return nil
 }

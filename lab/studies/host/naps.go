@@ -95,9 +95,9 @@ var naps = &experiment.Experiment{
 	Run:   runNaps,
 	Judge: func(r *experiment.Results) {
 		judgeNaps(r, napWorlds[:len(napWorlds)-1])
-		batches := claims.Value{}
+		batches := experiment.Keyed{}
 		for _, a := range controlled {
-			batches = batches.With(a.Name, claims.Number(leastGoodput(r, a, interrupts)))
+			batches = batches.With(a.Name, leastGoodput(r, a, interrupts))
 		}
 		r.Claim("interrupts", batches)
 		noteNaps(r)
