@@ -128,7 +128,7 @@ func TestFinishWaitsForAllJobs(t *testing.T) {
 
 	state, err = Finish(dir, p, dice(t), nil)
 	require.NoError(t, err)
-	assert.True(t, state.Complete(), "whoever's")
+	assert.True(t, state.Complete(), "records of any code")
 	assert.Equal(t, []string{"c1", "c2"}, state.Commits)
 	assert.Contains(t, contents(t, dir)["claims.json"], `"commit": "c1, c2"`)
 }

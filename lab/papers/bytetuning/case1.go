@@ -230,8 +230,8 @@ func received(conns []*sim.Conn) (sum float64) {
 	return sum
 }
 
-// refusedAsCase1 says whether the translator refuses a watermark for Kmax and XOFF. Another refusal
-// is an error.
+// refusedAsCase1 reports whether the translator refuses a watermark for Kmax and XOFF. Another
+// refusal is an error.
 func refusedAsCase1(w bytetuning.Watermark, chip intent.Chip) (bool, error) {
 	d, err := dialect.Lookup("sonic")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// answers is the class of ACKs and CNPs, which have a queue of their own.
-const answers = 56 << 2
+// ackClass is the class of ACKs and CNPs, which have a queue of their own.
+const ackClass = 56 << 2
 
 // rdma is a scenario whose endpoints behave like those of scenes: DCQCN as in NVIDIA's
 // NICs.
@@ -17,7 +17,7 @@ func rdma(j *experiment.Job, message units.Bytes) (sim.Scenario, error) {
 	control, err := cc.Parse("dcqcn-nic")
 	return sim.Scenario{
 		Hosts:  sim.Hosts{Chunk: message, Timeout: 14},
-		Scheme: sim.Scheme{Control: control, CNPInterval: 4 * us, AnswerClass: answers},
+		Scheme: sim.Scheme{Control: control, CNPInterval: 4 * us, AnswerClass: ackClass},
 		Seed:   j.Seed,
 	}, err
 }

@@ -80,7 +80,7 @@ func (t *thread) finish() {
 		c.granter.Consumed(c.packet, now)
 		c.scheduleCredit()
 	}
-	// eRPC answers all but the last packet of a flow with a credit return, which is a header.
+	// eRPC replies to all but the last packet of a flow with a credit return, which is a header.
 	size := units.Bytes(0)
 	if p.last {
 		size = c.answer

@@ -25,7 +25,7 @@ type testbed struct {
 	mtu     units.Bytes
 
 	control  func(sender int) cc.Factory // nil: a window that never closes
-	around   func(a cc.Algorithm)        // is told of each
+	around   func(a cc.Algorithm)        // called with each
 	admit    func(sender int, path cc.Path) (cc.Gate, cc.Granter, error)
 	credits  *carc.Spec // nil: none
 	share    func(sender int) carc.Share
@@ -38,7 +38,7 @@ type testbed struct {
 	miss  units.Duration
 	cache *hostmodel.CacheConfig              // nil: it finds all
 	order hostmodel.Order                     // of receive buffers
-	done  func(sender int, bytes units.Bytes) // is told of what is consumed; nil for nobody
+	done  func(sender int, bytes units.Bytes) // called with consumed bytes; may be nil
 
 	start       func(sender int) units.Duration // after zero; nil: at once
 	stop, until units.Duration                  // of the senders, 0 never; of the run

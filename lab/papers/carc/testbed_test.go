@@ -12,7 +12,7 @@ import (
 )
 
 // Of messages of 1 KB to a program that is slower than its link lines are returned on
-// acknowledgements: CREDITs of their own, but for answers to senders that wait, are one for 64
+// acknowledgements: CREDITs of their own, but for replies to senders that wait, are one for 64
 // messages at most, and the program waits for a round trip at most, the first.
 func TestReturnsRideOnAcknowledgements(t *testing.T) {
 	labtest.OneGoroutine(t)
@@ -27,7 +27,7 @@ func TestReturnsRideOnAcknowledgements(t *testing.T) {
 		for _, m := range b.Result().Messages {
 			messages += m.Consumed / 1024
 		}
-		t.Logf("%s: %d messages, %d CREDITs alone, %d of them answers, %d on ACKs", llc, messages,
+		t.Logf("%s: %d messages, %d CREDITs alone, %d of them replies, %d on ACKs", llc, messages,
 			c.CreditsSent, c.CreditQuestions, c.CreditsOnAcks)
 		assert.LessOrEqual(t, (c.CreditsSent-c.CreditQuestions)*64, messages)
 		assert.Less(t, b.idled(), b.baseRTT)

@@ -72,7 +72,7 @@ var fig4 = &experiment.Experiment{
 			r.Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 		}
 		d := r.Series("delay").Scaled(1e3, 1e6)
-		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target "+
+		delay := figure.Points("delay", "Delays measured by the flow of priority 2: D_target "+
 			"20.2 µs, D_limit 22.6 µs", "time (ms)", "delay (µs)")
 		return []figure.Figure{p, delay.Add("data and probes", d.X, d.Y)}
 	},

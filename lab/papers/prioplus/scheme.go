@@ -56,13 +56,13 @@ func (p priorities) swift(text string) string {
 	return text + ",ai=" + p.AI
 }
 
-// answers is the queue of ACKs and echoes of probes: above all others.
-const answers = fabric.MaxQueues - 1
+// ackQueue is the queue of ACKs and echoes of probes: above all others.
+const ackQueue = fabric.MaxQueues - 1
 
 // classify returns a queue's number from DSCP.
 func classify() (queues [64]uint8) {
 	for dscp := range queues {
-		queues[dscp] = uint8(min(dscp, answers))
+		queues[dscp] = uint8(min(dscp, ackQueue))
 	}
 	return queues
 }
@@ -95,7 +95,7 @@ func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
 		for i := range lossless {
 			qs[i].Headroom, qs[i].Lossless = headroom(r), pfc
 		}
-		qs[answers].Reserve = 4 * units.KiB
+		qs[ackQueue].Reserve = 4 * units.KiB
 		return qs
 	}
 	c.INT = s == telemetry
@@ -157,7 +157,7 @@ func around(inner string, p priorities, priority int) (cc.Factory, error) {
 // serve returns how a flow of a priority is served.
 func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Service, error) {
 	control, err := s.control(p, priority, alone)
-	service := sim.Service{Control: control, AnswerClass: answers << 2}
+	service := sim.Service{Control: control, AnswerClass: ackQueue << 2}
 	switch {
 	case s.queues():
 		service.TrafficClass, service.Class = uint8(priority)<<2, port.Classes+port.Class(priority)

@@ -10,7 +10,7 @@ import (
 // aggregation.
 const feedbackRate = 10.8e6
 
-// benchPath is what algorithms are told of the network that is not there.
+// benchPath is the path for algorithms without a network.
 var benchPath = cc.Path{LineRate: 400 * gbps, BaseRTT: 8 * us, Payload: mtu, Hops: 3,
 	Signals: cc.SignalMarks | cc.SignalDelay}
 

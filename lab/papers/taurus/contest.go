@@ -133,7 +133,7 @@ func (c contest) scenario(l fabric.Link, seed uint64, made *[]cc.Controller) (si
 				}
 				if i == target {
 					receiver.Configure(host)
-					if c.Framework.hears() {
+					if c.Framework.seesHost() {
 						host.Congested = watch.Congested
 					}
 				}
@@ -144,7 +144,7 @@ func (c contest) scenario(l fabric.Link, seed uint64, made *[]cc.Controller) (si
 			Control: control, AnswerClass: answerClass, Switch: c.Framework.switches(l),
 			Controller: func(host int, now units.Time) (cc.Controller, error) {
 				controller, err := of(host, now)
-				if err == nil && host == target && c.Framework.hears() {
+				if err == nil && host == target && c.Framework.seesHost() {
 					_, err = controller.(*nicoffload.Controller).Agent().Sample(hostcc.SamplerName,
 						sampling, watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver),
 						now)

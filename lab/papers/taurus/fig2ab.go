@@ -81,7 +81,7 @@ var fig2ab = &experiment.Experiment{
 				agents.Heights(way.title, shares...)
 			}
 		}
-		drops := figure.Lines("drops", "Reports that CCP's agent does not hear, ring of 4096 slots",
+		drops := figure.Lines("drops", "Reports that CCP's agent misses, ring of 4096 slots",
 			"offered (M/s)", "lost (%)")
 		var x, y []float64
 		for _, offered := range offeredRates {

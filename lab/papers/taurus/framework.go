@@ -70,5 +70,5 @@ func (f framework) switches(l fabric.Link) fabric.SwitchConfig {
 	return idctcp.switches(l)
 }
 
-// hears reports whether it gets signals of congestion in the receiver.
-func (f framework) hears() bool { return f == coDesign || f == earlyMarks }
+// seesHost reports whether it gets signals of congestion in the receiver.
+func (f framework) seesHost() bool { return f == coDesign || f == earlyMarks }

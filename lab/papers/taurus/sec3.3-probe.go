@@ -160,7 +160,7 @@ func besideData(j *experiment.Job, p probing) error {
 	return errors.Join(from.err, to.err)
 }
 
-// prober is a host that sends probes, or answers them.
+// prober is a host that sends probes, or replies to them.
 type prober struct {
 	*fabric.Host
 	template wire.Template
@@ -175,7 +175,7 @@ type prober struct {
 	err      error
 
 	newest units.Duration // when the newest probe left of those that were answered
-	late   int            // answers that came after a newer one's
+	late   int            // replies that arrived after a newer one's
 	field  int            // bytes of a PROBE behind its headers
 }
 
@@ -374,7 +374,7 @@ func records(n int, at func(int) extension.INTRecord) (all []extension.INTRecord
 
 func abs(n int) int { return max(n, -n) }
 
-// tap hears the packets that a port receives.
+// tap observes the packets that a port receives.
 type tap struct {
 	packet.Port
 	parsed wire.Packet

@@ -120,12 +120,12 @@ var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
 // Homa's, 35 MB.
 const buffer = 32 * 1000 * units.Bytes(1000)
 
-// Queues of switches, by class selectors: answers is that of ACKs, above all others, with its
+// Queues of switches, by class selectors: ackQueue is that of ACKs, above all others, with its
 // traffic class, and tokens that of TOKENs. Those below are for data.
 const (
 	tokens      = 5
-	answers     = 7
-	answerClass = answers << 5
+	ackQueue    = 7
+	answerClass = ackQueue << 5
 )
 
 // shared returns a buffer of the size for the network.

@@ -46,7 +46,7 @@ func testbedSwitches() fabric.SwitchConfig {
 		released := tocc.Wire(testbedK, testbedPayload)
 		qs[tokens] = fabric.Queue{Reserve: 16 * units.KiB, Share: testbedShare(),
 			ECN: qs[0].ECN.Scale(float64(tocc.TokenWire) / float64(released))}
-		qs[answers].Reserve = 16 * units.KiB
+		qs[ackQueue].Reserve = 16 * units.KiB
 		return qs
 	}
 	return switches

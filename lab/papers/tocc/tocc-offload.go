@@ -138,9 +138,10 @@ var toccOffload = &experiment.Experiment{
 					0}.name()))
 			}
 			r.Note("delay-robust", "ToCC's queue does not change; DCTCP's becomes shorter, %.2f "+
-				"of what it is without delay: at 100 Gb/s 8 KB take %.1f µs at the median without, "+
-				"%.1f with a microsecond and %.1f with five, at the same goodput. Why was not "+
-				"measured", stays, full(0), full(units.Microsecond), full(5*units.Microsecond))
+				"of what it is without delay: at 100 Gb/s the median time of 8 KB is %.1f µs "+
+				"without delay, %.1f with a microsecond and %.1f with five, at the same "+
+				"goodput. The cause was not measured",
+				stays, full(0), full(units.Microsecond), full(5*units.Microsecond))
 		}
 	},
 	Figures: offloadFigures,

@@ -39,9 +39,9 @@ func trimming(network) fabric.SwitchConfig {
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
-		qs[0].Level, qs[0].Weight = answers, int(payload+tocc.PacketWire)
-		qs[answers].Level, qs[answers].Weight = answers, 10*header
-		qs[answers].Limit = 8 * 9000
+		qs[0].Level, qs[0].Weight = ackQueue, int(payload+tocc.PacketWire)
+		qs[ackQueue].Level, qs[ackQueue].Weight = ackQueue, 10*header
+		qs[ackQueue].Limit = 8 * 9000
 		return qs
 	}
 	return c

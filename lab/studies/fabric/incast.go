@@ -61,11 +61,11 @@ var incast = &experiment.Experiment{
 		r.Claim("lossless", repeated)
 		r.Claim("recovery", mean)
 		r.Claim("tail", tail)
-		r.Note("recovery", "without congestion control go-back-N gives the link to whoever has "+
-			"lost nothing yet: the messages end one after the other, and their mean is little "+
-			"more than half of the last; with at most one bandwidth-delay product each in flight "+
-			"all get the same share, and end together. The last ends sooner with selective "+
-			"repeat (claim tail), and none fails")
+		r.Note("recovery", "without congestion control go-back-N gives the link to senders that "+
+			"have not lost a packet yet: the messages end one after the other, and their mean is "+
+			"little more than half of the last. With at most one bandwidth-delay product in "+
+			"flight each, all get the same share and end together. The last ends sooner with "+
+			"selective repeat (claim tail), and none fails")
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		fct := figure.CDF("fct", "Completion of the senders' messages", "time (ms)")

@@ -15,9 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestLowerFlowsStopAndResume: with real ports, every message arrives, in order, and every flow below
-// the highest priority stops for the others and resumes after them. The testbed's clock counts
-// rounds, so that other programs on the machine do not matter.
+// TestLowerFlowsStopAndResume: with real ports, every message arrives, in order, and every flow
+// below the highest priority stops for the others and resumes after them. The testbed's clock
+// counts rounds, so that other programs on the machine do not matter.
 func TestLowerFlowsStopAndResume(t *testing.T) {
 	s := defaults()
 	s.Round = 2 * units.Microsecond
