@@ -7,6 +7,7 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -209,22 +210,14 @@ func (s *Simulation) ended(f *Transfer) {
 	}
 }
 
-// frameOverhead is what a packet of a WRITE has besides payload in a Buf: Ethernet, IPv4, UDP, BTH,
-// ICRC. The first has a RETH as well, and the ACK an AETH instead.
-const (
-	frameOverhead = 14 + 20 + 8 + 12 + 4
-	rethLen       = 16
-	aethLen       = 4
-)
-
 // Ideal returns how long the flow would take alone: a full packet to the other host and its ACK
 // back, and all its payload at the slowest link, with the headers that go with it.
 func (s *Simulation) Ideal(f workload.Flow) units.Duration {
 	mtu := s.Hosts.PathMTU
 	last := min(f.Bytes, mtu)
-	rtt := s.Net.BaseRTT(f.Src, f.Dst, last+frameOverhead+rethLen, frameOverhead+aethLen)
-	wire := (f.Bytes - last) * (mtu + frameOverhead + onWire) / mtu
-	return rtt + s.Net.Bottleneck(f.Src, f.Dst).Duration(wire)
+	rtt := s.Net.BaseRTT(f.Src, f.Dst, last+dataOverhead+wire.RETHLen, ackLen)
+	rest := (f.Bytes - last) * (mtu + Overhead) / mtu
+	return rtt + s.Net.Bottleneck(f.Src, f.Dst).Duration(rest)
 }
 
 // onWire is Ethernet's check sequence, preamble and gap.
