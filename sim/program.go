@@ -9,33 +9,33 @@ import (
 )
 
 // Messages is a program that sends messages of one size to the Program of another host, and always
-// has as many outstanding as it may. A message is outstanding until it is acknowledged or, where
-// the Program replies, until its reply has come.
+// keeps Depth of them outstanding. A message is outstanding until it is acknowledged or, if the
+// Program replies, until its reply has arrived.
 type Messages struct {
 	From, To int
 	Bytes    units.Bytes
-	Depth    int            // messages that may be outstanding; 0 means 1
-	Start    units.Duration // of the first posts
-	Stop     units.Duration // posts nothing more from then on; 0 never stops
+	Depth    int            // outstanding messages; 0 means 1
+	Start    units.Duration // time of the first posts
+	Stop     units.Duration // end of its posts; 0 means never
 }
 
-// Program is the program of a host to which Messages go. It consumes messages one after another,
-// in the order in which they arrive.
+// Program is the program of a host to which Messages go. It consumes messages one after another, in
+// the order of their arrival.
 type Program struct {
 	Host int
-	// Rate is how fast it consumes messages that are in the cache. RateAt, unless nil, is the rate
-	// of a message with which it begins at a time, in place of Rate.
+	// Rate is the rate at which it consumes messages in the cache. RateAt, unless nil, returns the
+	// rate for a message whose consumption begins at a time, in place of Rate.
 	Rate   units.BitRate
 	RateAt func(at units.Duration) units.BitRate
-	// Cache, unless nil, is the last-level cache to which the NIC writes messages. Miss is what
-	// each line that has left it when the program reads it costs in addition to Rate. Order is
-	// that in which receive buffers are used.
+	// Cache, unless nil, is the last-level cache to which the NIC writes messages. Miss is the
+	// additional time for each line that the program reads and that has been evicted. Order is the
+	// order in which receive buffers are used.
 	Cache *hostmodel.CacheConfig
 	Miss  units.Duration
 	Order hostmodel.Order
-	// Reply is what the program sends back for each message; 0 is nothing.
+	// Reply is the size of the reply to each message; 0 means none.
 	Reply units.Bytes
-	// Done, unless nil, is called for each message that it has consumed.
+	// Done, unless nil, is called for each consumed message.
 	Done func(m *MessageLog)
 }
 
@@ -47,18 +47,18 @@ func (p *Program) rate(at units.Duration) units.BitRate {
 	return p.Rate
 }
 
-// MessageLog is what became of Messages so far.
+// MessageLog is the progress of Messages.
 type MessageLog struct {
 	Messages
 	Conn *Conn
-	// Posted, Delivered and Consumed are payload: posted by the sender, in the receiver's memory,
-	// and consumed by its Program.
+	// Posted, Delivered and Consumed are payload bytes: posted by the sender, written to the
+	// receiver's memory, and consumed by its Program.
 	Posted, Delivered, Consumed uint64
 
 	program *ProgramLog
 }
 
-// ProgramLog is a Program in a run.
+// ProgramLog is the progress of a Program.
 type ProgramLog struct {
 	Program
 	// Host is the model of the host with the Cache, or nil.
@@ -72,13 +72,13 @@ type ProgramLog struct {
 	idleFrom units.Time
 }
 
-// arrival is a message with which the program has not begun.
+// arrival is a message that waits for the program.
 type arrival struct {
 	log   *MessageLog
 	bytes units.Bytes
 }
 
-// startPrograms begins the workload's Messages and the Programs that consume them.
+// startPrograms starts the workload's Messages and the Programs that consume them.
 func (s *Simulation) startPrograms() error {
 	w := &s.Workload
 	for i := range w.Programs {
@@ -177,7 +177,7 @@ func (m *MessageLog) arrived(bytes units.Bytes, now units.Time) {
 	}
 }
 
-// begin begins with the oldest message.
+// begin starts the consumption of the oldest message.
 func (p *ProgramLog) begin(now units.Time) {
 	a := p.waiting[0]
 	p.waiting = p.waiting[1:]
@@ -212,7 +212,7 @@ func (p *ProgramLog) consumed(a arrival) {
 	p.idleFrom = now
 }
 
-// Idle returns how long the program has had nothing to do so far.
+// Idle returns the time for which the program has been idle so far.
 func (p *ProgramLog) Idle() units.Duration {
 	if p.working {
 		return p.idle

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// consuming is two hosts that send messages of 16 KiB at 100 Gb/s to a program that consumes 25,
-// with CARC's credits: without them the receive queue runs out.
+// consuming is a scenario of two hosts that send messages of 16 KiB at 100 Gb/s to a program that
+// consumes 25 Gb/s, with CARC's credits: without them the receive queue would run out of receives.
 func consuming(t *testing.T) sim.Scenario {
 	const ms = units.Millisecond
 	credits, err := carc.Parse("llc=128KiB")
@@ -56,7 +56,7 @@ func TestProgramConsumesMessages(t *testing.T) {
 	assert.InDelta(t, 0.75*perMillisecond, consumed(r), 0.02*perMillisecond, "half after half")
 }
 
-// Lines that have left the cache cost the program more, and replies hold back the next message.
+// Evicted lines cost the program additional time, and replies delay the next message.
 func TestProgramWithCacheAndReplies(t *testing.T) {
 	s := consuming(t)
 	p := &s.Workload.Programs[0]
@@ -69,7 +69,7 @@ func TestProgramWithCacheAndReplies(t *testing.T) {
 	require.NoError(t, err)
 	sum := r.Messages[0].Consumed + r.Messages[1].Consumed
 	assert.Equal(t, sum, done)
-	// 256 lines of which nearly all miss: 2.56 µs besides 5.24.
+	// 256 lines, of which nearly all miss: 2.56 µs besides 5.24.
 	assert.InDelta(t, 0.67*25e9/8/1000, float64(sum), 0.05*25e9/8/1000)
 	assert.Greater(t, r.Programs[0].Host.Cache.Stats.MissShare(), 0.9)
 	for _, m := range r.Messages {
@@ -84,7 +84,7 @@ func TestMessagesWithoutProgram(t *testing.T) {
 	assert.EqualError(t, err, "sim: messages to host 2, which has no program")
 }
 
-// A program that stops posts nothing more, and what it posted ends.
+// A program that stops posts nothing more, and its posted messages complete.
 func TestRequestsStop(t *testing.T) {
 	s := consuming(t)
 	s.Workload = sim.Workload{Requests: []sim.Requests{{From: 0, To: 1, Bytes: 64 * units.KiB,

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Simulation is a scenario that was built: a network with an endpoint on every host.
+// Simulation is a built scenario: a network with an endpoint on every host.
 type Simulation struct {
 	Scenario
 	Net    *fabric.Network
@@ -21,14 +21,14 @@ type Simulation struct {
 	source, sink []byte
 	done         func(*Transfer)
 	running      int // flows
-	ofTraffic    int // those of them that Drive began
+	ofTraffic    int // the part of running that Drive started
 	exhausted    bool
-	foreign      int // frames of plain hosts that are not plain
+	foreign      int // frames of plain hosts with extensions
 	zero         units.Time
 	result       *Result
 }
 
-// Node is one host's endpoint.
+// Node is the endpoint of one host.
 type Node struct {
 	Host     *fabric.Host
 	Endpoint *transport.Endpoint
@@ -39,14 +39,14 @@ type Node struct {
 	source  *transport.MemoryRegion
 	sink    *transport.MemoryRegion
 	conns   []*Conn         // by the ID of their work requests
-	counts  map[int]int     // connections to the other host
-	idle    map[int][]*Conn // by the other host; looked up only, never walked
+	counts  map[int]int     // number of connections, by the other host
+	idle    map[int][]*Conn // by the other host; never iterated over, since its order is random
 	inboxes []inbox         // by the ID of their receives
 	todo    []func(units.Time)
 	wcs     [16]transport.WorkCompletion
 }
 
-// New builds the network of a scenario and the endpoints of all its hosts.
+// New builds the network of a scenario and the endpoints of its hosts.
 func New(scenario Scenario) (*Simulation, error) {
 	s := &Simulation{Scenario: scenario}
 	if err := s.build(); err != nil {
@@ -63,7 +63,7 @@ func New(scenario Scenario) (*Simulation, error) {
 	return s, nil
 }
 
-// build builds the network.
+// build sets the defaults and builds the network.
 func (s *Simulation) build() error {
 	if s.Topology == nil {
 		return errors.New("sim: the scenario has no topology")
@@ -74,7 +74,7 @@ func (s *Simulation) build() error {
 	return s.Net.Build()
 }
 
-// fill replaces zeros by the defaults they stand for.
+// fill sets the fields that are zero to their defaults.
 func (s *Simulation) fill() {
 	h := &s.Hosts
 	if h.PathMTU == 0 {
@@ -98,7 +98,7 @@ func (s *Simulation) fill() {
 	}
 }
 
-// start makes the endpoint and gives it to the host.
+// start makes the endpoint and attaches it to the host.
 func (n *Node) start() (err error) {
 	s, index := n.sim, n.Host.Index()
 	var port packet.Port = n.Host.NIC()

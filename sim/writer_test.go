@@ -11,28 +11,28 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A writer keeps its rate as long as there is room, has no more outstanding than it may, and with
-// time to think one.
+// A writer keeps its rate as long as there is room, never exceeds its depth, and with a think time
+// has one message outstanding.
 func TestWriter(t *testing.T) {
 	const us, rate = units.Microsecond, 25 * units.Gbps
 	const goodput = float64(rate) * 1024 / (1024 + 82)
 	for _, c := range []struct {
 		what     string
 		w        sim.Writer
-		messages float64 // in a millisecond
+		messages float64 // per millisecond
 	}{
 		{"at a rate", sim.Writer{Bytes: 8192, Depth: 4, Every: 10 * us}, 100},
 		{"at more than the link", sim.Writer{Bytes: 8192, Depth: 4, Every: us},
 			1e-3 * goodput / 8 / 8192},
 		{"as much as it takes", sim.Writer{Bytes: 8192, Depth: 4}, 1e-3 * goodput / 8 / 8192},
-		// 1.00 µs of link, and 2.8 µs for eight packets: one after the other.
+		// 1.00 µs of link, and 2.8 µs for eight packets, one after the other.
 		{"with time to think", sim.Writer{Bytes: 8192, Depth: 1, Think: 20 * us},
 			1000 / (20 + 4 + 8.0*1106*8/25000)},
 	} {
 		net := fabric.Star(fabric.Parts{}, 2, fabric.Link{Rate: rate, Delay: us})
 		cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{SendDepth: 4}})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		w := c.w
 		w.Conn, err = cl.Connect(0, 1)
 		require.NoError(t, err)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -293,7 +294,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 		a.in.Set |= cc.MarkTokenMarked
 	}
 	if p.Op == wire.XDATA {
-		if g := p.Grant(); g != nil {
+		if g := extension.TLVs(p.TLVs()).Grant(); g != nil {
 			a.in.Set |= cc.MarkGrant
 			a.in.Grant = g.Seq()
 		}
@@ -358,7 +359,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
-			a.granter.Queue() == 0 {
+			a.granter.QueueCapacity() == 0 {
 			a.scheduleGranter(a.qp.ep.now)
 		}
 	}

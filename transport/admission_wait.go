@@ -43,7 +43,7 @@ func (a *admission) reopen() bool {
 
 // gatePatience is the least time that a peer may be silent while a queue pair waits for its tokens
 // or credits. Without an answer, package tocc's gates and granters repeat a question up to 4 ms
-// apart, or after four times the peer's response time. A peer that answers is alive, however slow
+// apart, or after four times the peer's response time. A peer that replies is alive, however slow
 // its program is.
 const gatePatience = 150 * units.Millisecond
 

@@ -8,12 +8,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// bolter is an algorithm that hears switches: it takes down what it hears, and asks for these
+// bolter is an algorithm that takes switches' events. It records its events, and requests the given
 // flags.
 type bolter struct {
 	tags   cc.BoltFlags
@@ -34,15 +35,16 @@ func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 	return b.Start(now)
 }
 
-// boltPair is a connection that bolter controls. Its frames of requests pass what a switch does.
+// boltPair is a connection controlled by a bolter. Its request frames pass through an emulated
+// switch.
 func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
-	at func(frame []byte, flags wire.Bolt)) (p *pair, a, b *side) {
+	at func(frame []byte, flags extension.Bolt)) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.algorithm, o.features, o.sack = algorithm, wire.FeatureBolt, sack
 	a, b = p.connected(o)
 	p.la.tamper = func(frame []byte) int {
-		if flags := wire.FindBolt(frame); flags != nil {
+		if flags := extension.AsBolt(wire.SwitchTLV(frame)); flags != nil {
 			at(frame, flags)
 		}
 		return 1
@@ -50,21 +52,23 @@ func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
 	return p, a, b
 }
 
-// The flags of wire and cc are the same.
+// The flags of wire and cc have the same values.
 func TestBoltFlags(t *testing.T) {
-	for mine, theirs := range map[cc.BoltFlags]wire.BoltFlags{cc.BoltFirst: wire.BoltFirst,
-		cc.BoltLast: wire.BoltLast,
-		cc.BoltINC:  wire.BoltINC, cc.BoltDEC: wire.BoltDEC, cc.BoltAI: wire.BoltAI} {
+	for mine, theirs := range map[cc.BoltFlags]extension.BoltFlags{
+		cc.BoltFirst: extension.BoltFirst,
+		cc.BoltLast:  extension.BoltLast,
+		cc.BoltINC:   extension.BoltINC, cc.BoltDEC: extension.BoltDEC,
+		cc.BoltAI: extension.BoltAI} {
 		assert.EqualValues(t, mine, theirs)
 	}
 }
 
-// The packets of a window that another one follows ask for one more, those of the last do not, and
-// one has AI each time that is asked for.
+// Packets of a window that is followed by another request an increase, those of the last do not.
+// Each request for AI marks one packet.
 func TestBoltFlagsOnPackets(t *testing.T) {
-	var sent []wire.BoltFlags
+	var sent []extension.BoltFlags
 	h := &bolter{window: 3 * 1024, tags: cc.BoltAI}
-	p, a, b := boltPair(t, h, 0, func(_ []byte, f wire.Bolt) {
+	p, a, b := boltPair(t, h, 0, func(_ []byte, f extension.Bolt) {
 		sent = append(sent, f.Flags())
 		h.tags = 0
 	})
@@ -73,27 +77,28 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 	a.write(t, b, 4*1024)
 	p.await(a, 2)
 	require.Equal(t, a.mem[:4096], b.mem[:4096])
-	inc, last := wire.BoltINC, wire.BoltLast
-	require.Equal(t, []wire.BoltFlags{inc | wire.BoltAI, inc, inc, last, last, last}, sent)
+	inc, last := extension.BoltINC, extension.BoltLast
+	require.Equal(t, []extension.BoltFlags{inc | extension.BoltAI, inc, inc, last, last, last},
+		sent)
 	sent = nil
 	a.qp.cong.cold().echo.bolt.tags = cc.BoltFirst
 	a.write(t, b, 4*1024)
 	p.await(a, 1)
-	first := wire.BoltFirst
-	require.Equal(t, []wire.BoltFlags{first, first | last, first | last, first | last}, sent)
+	first := extension.BoltFirst
+	require.Equal(t, []extension.BoltFlags{first, first | last, first | last, first | last}, sent)
 }
 
-// What switches let through comes back as a count, and what they say as the newest.
+// The increases that switches allow come back as a count, and their reports as the newest one.
 func TestBoltComesBack(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		n := 0
 		h := &bolter{window: units.MiB}
-		p, a, b := boltPair(t, h, sack, func(_ []byte, f wire.Bolt) {
+		p, a, b := boltPair(t, h, sack, func(_ []byte, f extension.Bolt) {
 			switch n++; n % 4 {
 			case 1:
-				f.Clear(wire.BoltINC)
+				f.Clear(extension.BoltINC)
 			case 2:
-				f.Congest(wire.QueueReport{Drain: units.Duration(n) * units.Microsecond,
+				f.Congest(extension.QueueReport{Drain: units.Duration(n) * units.Microsecond,
 					Rate: 100 * units.Gbps})
 			}
 		})
@@ -114,17 +119,17 @@ func TestBoltComesBack(t *testing.T) {
 		}
 		require.Equal(t, 40, packets)
 		require.Equal(t, 19, increases,
-			"each third and fourth, but the last one, which did not ask")
+			"each third and fourth, except the last one, which has no flag")
 		require.Equal(t, cc.SRC{Drain: 38 * units.Microsecond, Rate: 100 * units.Gbps}, last)
 	}
 }
 
-// An ACK that is lost loses no increase: the next one counts on.
+// The loss of an ACK loses no increase: the next ACK has the total.
 func TestBoltSurvivesLostACKs(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	h := &bolter{window: 1024}
-	p, a, b := boltPair(t, h, 512, func([]byte, wire.Bolt) {})
+	p, a, b := boltPair(t, h, 512, func([]byte, extension.Bolt) {})
 	p.lb.tamper = func(frame []byte) int { return rng.IntN(2) }
 	a.qp.cong.applyDecision(cc.Decision{Window: 8 * 1024})
 	h.window = 8 * 1024
@@ -135,23 +140,23 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 		increases += ev.Increases
 	}
 	require.GreaterOrEqual(t, increases, 52,
-		"all of the 60 packets but the last window's asked, and were let through")
+		"60 packets less the last window requested an increase, and got it")
 	require.LessOrEqual(t, increases, 60)
 }
 
-// A switch's report is an event at once, with the moment at which the packet left.
+// A switch's report is an event at once, with the send time of its packet.
 func TestSwitchReports(t *testing.T) {
 	var left units.Time
 	h := &bolter{window: units.MiB}
 	var p *pair
-	report := wire.QueueReport{Drain: 5 * units.Microsecond, Rate: 400 * units.Gbps}
+	report := extension.QueueReport{Drain: 5 * units.Microsecond, Rate: 400 * units.Gbps}
 	spoil := func([]byte) {}
-	p, a, b := boltPair(t, h, 0, func(frame []byte, f wire.Bolt) {
+	p, a, b := boltPair(t, h, 0, func(frame []byte, f extension.Bolt) {
 		if left != 0 {
 			return
 		}
 		left = p.now
-		src := wire.BuildSRC(make([]byte, wire.MaxSRC), frame, 0xe0, report)
+		src := wire.BuildSRC(make([]byte, 128), frame, 0xe0, report.Bytes())
 		spoil(src)
 		var one [1]packet.Buf
 		p.la.Alloc(one[:])
@@ -172,8 +177,10 @@ func TestSwitchReports(t *testing.T) {
 		spoil func(*wire.Packet)
 		count *uint64
 	}{
-		"another connection's tag": {func(p *wire.Packet) { p.XCH()[3]++ }, &p.a.counters.DropTag},
-		"what was never sent": {func(p *wire.Packet) {
+		"another connection's tag": {func(p *wire.Packet) {
+			p.XCH().Tag[1]++
+		}, &p.a.counters.DropTag},
+		"a packet never sent": {func(p *wire.Packet) {
 			p.BTH().PSN.Set(uint32(p.PSN.Add(1)))
 		}, &p.a.counters.DropGhostReport},
 		"another sender": {func(p *wire.Packet) {
@@ -203,8 +210,8 @@ func TestSwitchReports(t *testing.T) {
 	p.conserved()
 }
 
-// Toward a peer that has not agreed packets are plain, and what a switch says is not heard; nor are
-// flags of a peer taken that were not agreed to.
+// Toward a peer that has not agreed, packets are plain and switches' reports are dropped; nor are
+// flags of a peer accepted that were not agreed to.
 func TestNoBoltForPlainPeers(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureINT | wire.FeatureTiming} {
 		p := newPair(t)
@@ -222,19 +229,20 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 		}
 		f := newForger(p, b)
 		f.send(wire.Fields{Op: wire.SRC, PSN: 99}, 0, func(ext []byte) {
-			wire.XCH(ext).Set(a.tag(), 0)
+			wire.View[wire.XCH](ext).Set(a.tag(), 0)
 		}, nil)
-		f.send(wire.Fields{Op: wire.XDATA, PSN: 103}, wire.BoltLen, func(ext []byte) {
-			wire.XCH(ext).Set(b.tag(), wire.BoltLen)
+		f.send(wire.Fields{Op: wire.XDATA, PSN: 103}, extension.BoltLen, func(ext []byte) {
+			wire.View[wire.XCH](ext).Set(b.tag(), extension.BoltLen)
 			wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
-			wire.Bolt(ext[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(wire.BoltINC, 1)
+			extension.Bolt(ext[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
+				extension.BoltINC, uint32(1))
 		}, nil)
 		p.settle(units.Microsecond)
 		require.EqualValues(t, 2, p.b.counters.DropUnnegotiated, "%v: %+v", features, p.b.counters)
 	}
 }
 
-// Each burst begins anew: what is posted once everything has left is FIRST until something of it is
+// Each burst begins anew: what is posted once everything has left is FIRST until part of it is
 // acknowledged.
 func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
 	spec, err := cc.Parse("bolt:init_cwnd=4,max_cwnd=4")
@@ -242,20 +250,21 @@ func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
 	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond,
 		Payload: 1024, Signals: cc.SignalSRC})
 	require.NoError(t, err)
-	var sent []wire.BoltFlags
-	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f wire.Bolt) {
+	var sent []extension.BoltFlags
+	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f extension.Bolt) {
 		sent = append(sent, f.Flags())
 	})
-	first, last, inc := wire.BoltFirst, wire.BoltLast, wire.BoltINC
+	first, last, inc := extension.BoltFirst, extension.BoltLast, extension.BoltINC
 	for range 2 {
 		sent = nil
 		a.write(t, b, 12*1024)
 		p.await(a, 1)
 		require.Len(t, sent, 12)
-		require.Equal(t, []wire.BoltFlags{first, first, first, first}, sent[:4], "the first window")
+		require.Equal(t, []extension.BoltFlags{first, first, first, first}, sent[:4],
+			"the first window")
 		for _, f := range sent[4:8] {
-			require.Equal(t, inc, f&^wire.BoltAI)
+			require.Equal(t, inc, f&^extension.BoltAI)
 		}
-		require.Equal(t, last, sent[11]&^wire.BoltAI)
+		require.Equal(t, last, sent[11]&^extension.BoltAI)
 	}
 }

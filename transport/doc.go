@@ -10,7 +10,8 @@
 // touch (owners_test.go), and a group of files named after it:
 //
 //   - sender: the send queue, segmentation, outstanding READs and atomics;
-//   - receiver: the peer's requests, their sequence and execution, the reorder buffer, and answers;
+//   - receiver: the peer's requests, their sequence and execution, the reorder buffer, and
+//     responses;
 //   - lossRecovery: what is outstanding, ACKs, timers, selective repeat and go-back-N;
 //   - congestion: events to the algorithm and decisions from it, pacing, probes, and the echo of
 //     marks, telemetry and times;

@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/internal/rdmacm"
@@ -98,7 +99,7 @@ type Endpoint struct {
 	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate got a control message since this round's answers left
+	gateDue   bool // a gate got a control message since this round's responses left
 	pacedWent bool // paced queue pairs went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
@@ -111,7 +112,7 @@ type Endpoint struct {
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
-	ranges    [wire.MaxRanges]wire.Range // of the TOKEN being built
+	ranges    [extension.MaxRanges]extension.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
@@ -192,7 +193,7 @@ func (e *Endpoint) Offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
 		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
-		SACKBits: wire.MaxSACKBits,
+		SACKBits: extension.MaxSACKBits,
 		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming |
 			wire.FeatureINT | wire.FeatureBolt,
 	}
@@ -257,7 +258,7 @@ func (e *Endpoint) Transmit(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last, when the answers to them have left
+	e.freeReceived(e.bursts)               // last, when the responses to them have left
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now

@@ -107,8 +107,8 @@ func (e *Endpoint) emitManagement(now units.Time) {
 }
 
 // wayBack returns the MAC address for a datagram that needs no address resolution: its next hop is
-// known, or it answers a datagram that came from there. The source of a datagram can be forged, so
-// an answer must not create a neighbour.
+// known, or it responds to a datagram that came from there. The source of a datagram can be forged,
+// so an answer must not create a neighbour.
 func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	if mac, ok = e.neighbors.Known(d.Peer); !ok {
 		mac, ok = d.Via, d.Via != [6]byte{}

@@ -99,7 +99,7 @@ func (loss *lossRecovery) behindReads() units.Bytes {
 	return loss.recovery.read
 }
 
-// newestSent returns the send time of the newest packet that the ACK being handled answers.
+// newestSent returns the send time of the newest packet that the ACK being handled acknowledges.
 func (loss *lossRecovery) newestSent() sendTime {
 	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
 	if rec := loss.recovery; rec != nil {

@@ -89,7 +89,7 @@ type QueuePair struct {
 	ep              *Endpoint
 	adm             *admission         // nil without a gate and granters
 	nextSend        *QueuePair         // the next one in a list of those with requests to send
-	queued          [serviceKinds]bool // it is in a list of those with answers, requests
+	queued          [serviceKinds]bool // it is in a list of those with responses, requests
 	awaitsNeighbor  bool               // it waits for a neighbour
 	commEstablished bool
 	sackBits        uint16 // selective repeat: how many PSNs behind a gap either side tracks
@@ -100,7 +100,7 @@ type QueuePair struct {
 	cong congestion
 	tmpl wire.Template
 
-	nextAnswer       *QueuePair // the next one in the list of those with answers to send
+	nextAnswer       *QueuePair // the next one in the list of those with responses to send
 	dest             wire.QPN
 	qkey             uint32
 	sendTag, recvTag uint16 // of the extension

@@ -3,7 +3,7 @@ package transport
 import "github.com/goroce/goroce/transport/wire"
 
 // receiver is the part of a queue pair that owns the peer's requests: their sequence and execution,
-// the reorder buffer, and the answers to them.
+// the reorder buffer, and the responses to them.
 type receiver struct {
 	ePSN       wire.PSN       // expected next
 	msn        uint32         // messages completed, 24 bits

@@ -65,26 +65,26 @@ func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
 	s, ok := sampleOf(ev)
 	switch {
 	case ok && ev.Probe:
-		n.take(&n.probe, s, 0, now)
+		n.record(&n.probe, s, 0, now)
 		n.next = cc.Decision{Window: n.path.Payload}
 	case ok && len(n.pings) < n.Samples:
-		n.take(&n.pings, s, ev.Bytes, now)
-		n.ask(now)
+		n.record(&n.pings, s, ev.Bytes, now)
+		n.requestProbe(now)
 		if len(n.pings) == n.Samples {
 			n.next = cc.Decision{Window: streamWindow * n.path.Payload,
 				Rate: max(1, n.path.LineRate/streamShare)}
 		}
 	case ok:
-		n.take(&n.stream, s, n.path.Payload, now)
+		n.record(&n.stream, s, n.path.Payload, now)
 	// the first message, or a lost probe
 	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe:
-		n.ask(now)
+		n.requestProbe(now)
 	}
 	return n.next
 }
 
-// ask requests a probe at once, and no data.
-func (n *needle) ask(now units.Time) {
+// requestProbe requests a probe at once, and no data.
+func (n *needle) requestProbe(now units.Time) {
 	at := now
 	for at == 0 || at == n.next.ProbeAt {
 		at = at.Add(1)
@@ -92,7 +92,7 @@ func (n *needle) ask(now units.Time) {
 	n.next = cc.Decision{ProbeAt: at}
 }
 
-func (n *needle) take(taken *samples, s sample, payload units.Bytes, now units.Time) {
+func (n *needle) record(taken *samples, s sample, payload units.Bytes, now units.Time) {
 	if len(*taken) < cap(*taken) {
 		*taken = append(*taken, s)
 		n.base.SampleBetween(s.least, s.most, payload, now)

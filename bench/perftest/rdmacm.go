@@ -176,7 +176,8 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 		l := m.x.queueSets[number%s.Queues]
 		conn, err := m.connectPair(ctx, l.pairs[number/s.Queues].qp, mtu)
 		if err != nil {
-			return 0, fmt.Errorf("queue pair %d of %d (does the peer use --qp %d?): %w", number+1, s.QPs,
+			return 0, fmt.Errorf("queue pair %d of %d (does the peer use --qp %d?): "+
+				"%w", number+1, s.QPs,
 				s.QPs, err)
 		}
 		m.pairs = append(m.pairs, conn)

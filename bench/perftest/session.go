@@ -50,6 +50,7 @@ func (x *session) open(log *slog.Logger) error {
 		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle,
 		EAL:  s.EAL,
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
+		CM: s.CM, // a client may be faster than the server's ListenCM
 	}
 	if len(s.Cores) > s.cores() {
 		o.Cores = s.Cores[:s.cores()]
@@ -132,7 +133,7 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 		return err
 	}
 	if err := x.setup(setup); err != nil {
-		return x.dialogue.tell(ctx, "connected", err)
+		return x.dialogue.sendError(ctx, "connected", err)
 	}
 	if err := x.dialogue.connected(ctx); err != nil {
 		return err
@@ -275,7 +276,7 @@ func (x *session) waitLink(ctx context.Context) error {
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	r, err := x.newSizeRun(size)
 	if err != nil {
-		return nil, x.dialogue.tell(ctx, "ready", err)
+		return nil, x.dialogue.sendError(ctx, "ready", err)
 	}
 	if err := x.dialogue.ready(ctx); err != nil {
 		return nil, err
@@ -285,7 +286,7 @@ func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	unwatch()
 	stop()
 	if err != nil {
-		return nil, x.dialogue.tell(ctx, "done", r.explain(err))
+		return nil, x.dialogue.sendError(ctx, "done", r.explain(err))
 	}
 	return x.dialogue.conclude(ctx, r)
 }

@@ -47,7 +47,8 @@ func (s *Settings) sessionFlags() []cli.Flag {
 			Column: "GID index", JSON: "GID_index",
 			Help: "index `number` of the --ip address to use, from 0"},
 		{Name: "upstream", Value: &s.Upstream,
-			Help: "use linux-rdma perftest's protocol even if the peer is goroce; one end suffices"},
+			Help: "use linux-rdma perftest's protocol even if the peer is goroce; one end " +
+				"suffices"},
 		{Name: "rdma_cm", Short: "R", Value: &s.CM, Agreement: cli.Implied,
 			Column: "rdma_cm QPs\t ", JSON: "rdma_cm_QPs",
 			Help: "connect through the RDMA CM and use it instead of TCP for the handshake;\n" +
@@ -75,8 +76,8 @@ func (s *Settings) messageFlags() []cli.Flag {
 			Help: "run for this many `seconds` instead of --iters"},
 		{Name: "margin", Short: "f", Value: (*seconds)(&s.Margin),
 			Agreement: cli.Compared, PeerValue: s.peerMargin,
-			Help: "`seconds` at either end of --duration that are not measured (default 2, at most " +
-				"a quarter)"},
+			Help: "`seconds` at either end of --duration that are not measured (default 2, at " +
+				"most a quarter)"},
 	}
 }
 
@@ -115,8 +116,9 @@ func (s *Settings) queueFlags() []cli.Flag {
 			NoDefault: true,
 			Help: "`time` that the receiving program takes with each message (send, write with " +
 				"immediate), after reading every\n" +
-				"line of it; waiting messages have buffers of their own, up to --rx-depth (default " +
-				"then\ntwice the last-level cache, over all queue pairs)"},
+				"line of it; waiting messages have buffers of their own, up to --rx-depth " +
+				"(default then\n" +
+				"twice the last-level cache, over all queue pairs)"},
 		{Name: "data_validation", Value: &s.Validate, Agreement: cli.Compared,
 			Help: "check every byte received (WRITE: the final contents)"},
 	}
@@ -126,7 +128,8 @@ func (s *Settings) portFlags() []cli.Flag {
 	return []cli.Flag{
 		{Name: "ib-dev", Short: "d", Value: &s.Device, Check: s.checkDevice,
 			Column: "Device", JSON: "Device",
-			Help: "`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n" +
+			Help: "`URL` of the port: loop: (both ends in this process) " +
+				"memif:/path/sock[,client]\n" +
 				"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:RX,TX null: pci:0000:3b:00.0 eal:VDEV"},
 		{Name: "ip", Value: (*prefixes)(&s.Addrs), Check: s.checkAddrs,
 			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
@@ -143,13 +146,13 @@ func (s *Settings) portFlags() []cli.Flag {
 				"which naps after 25 us and yields the core to other threads"},
 		{Name: "queues", Value: &s.Queues, Bounds: cli.Within(1, dpdk.MaxQueues),
 			Agreement: cli.Compared,
-			Help: "`number` of port queues, each with a polling core; queue pairs are distributed " +
-				"over them"},
+			Help: "`number` of port queues, each with a polling core; queue pairs are " +
+				"distributed over them"},
 		{Name: "pcap", Value: &s.Pcap,
 			Help: "write the port's frames to this `file` (on loop: the client's)"},
 		{Name: "seed", Value: &s.Seed,
-			Help: "`number` from which keys and PSNs are derived, for reproducible runs; they are " +
-				"then predictable (default none)"},
+			Help: "`number` from which keys and PSNs are derived, for reproducible runs; they " +
+				"are then predictable (default none)"},
 		{Name: "eal", Value: &s.EAL, Help: "additional `arguments` for DPDK's EAL"},
 	}
 }

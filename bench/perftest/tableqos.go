@@ -36,8 +36,8 @@ func (s *Settings) congestionFlags(x *extras) []cli.Flag {
 				"bolt and hpcc\n" +
 				"need support by switches, as in simulations, and are refused"},
 		{Name: "prio", Value: &s.Priorities, Check: s.checkPriorities,
-			Help: "virtual `priorities` within one traffic class (PrioPlus), around a delay-based " +
-				"algorithm: queue\n" +
+			Help: "virtual `priorities` within one traffic class (PrioPlus), around a " +
+				"delay-based algorithm: queue\n" +
 				"pairs take them in turn; 0 is the lowest (default none)"},
 		{Name: "channels", Value: &channels{&s.Channels, &x.channelsHelp}, NoDefault: true,
 			Help: "`table` of virtual priorities, the same at every sender: their number, or for " +
@@ -45,10 +45,10 @@ func (s *Settings) congestionFlags(x *extras) []cli.Flag {
 				"help explains it and shows the given one"},
 		{Name: "tocc", Value: &admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc",
 			&x.admissionHelp, admissionHelp{"--tocc", tocc.Help}}, Hidden: s.Test.isOneSided(),
-			Help: "receiver-driven `tokens` for SENDs and WRITEs (ToCC), in addition to --cc, such " +
-				"as unsch=0,k=4096, or a scheme such as\n" +
-				"homa; if only one end sets it, the run continues without and prints a note; help " +
-				"explains it"},
+			Help: "receiver-driven `tokens` for SENDs and WRITEs (ToCC), in addition to --cc, " +
+				"such as unsch=0,k=4096, or a scheme such as\n" +
+				"homa; if only one end sets it, the run continues without and prints a note; " +
+				"help explains it"},
 		{Name: "carc", Value: &admission[carc.Spec]{&s.Cache, carc.Parse, "carc",
 			&x.admissionHelp, admissionHelp{"--carc", carc.Help}}, Hidden: s.Test.isOneSided(),
 			Help: "credits for the capacity of the receiver's last-level `cache` (CARC), in " +
@@ -64,8 +64,8 @@ func (s *Settings) congestionFlags(x *extras) []cli.Flag {
 		{Name: "line-rate", Value: (*bitRate)(&s.LineRate), NoDefault: true,
 			Help: "`rate` of the port, for --cc (default what the port reports, else 100Gb/s)"},
 		{Name: "base-rtt", Value: (*duration)(&s.BaseRTT), NoDefault: true,
-			Help: "round-trip `time` through empty queues, for --cc (default 20us; with --prio it " +
-				"is measured)"},
+			Help: "round-trip `time` through empty queues, for --cc (default 20us; with --prio " +
+				"it is measured)"},
 	}
 }
 

@@ -156,12 +156,12 @@ func (s *Settings) validateCM(p *problems) {
 	p.when(s.Connection == transport.UC,
 		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,
-		"--connection UD: want RC with --rdma_cm, or no --rdma_cm: over TCP the ends also exchange "+
-			"the addresses of UD queue pairs")
+		"--connection UD: want RC with --rdma_cm, or no --rdma_cm: over TCP the ends also "+
+			"exchange the addresses of UD queue pairs")
 	p.when(s.Validate, "--data_validation: not supported with --rdma_cm, which uses linux-rdma "+
 		"perftest's protocol")
-	p.when(s.WriteWithImm, "--write_with_imm: not supported with --rdma_cm, which uses linux-rdma "+
-		"perftest's protocol")
+	p.when(s.WriteWithImm, "--write_with_imm: not supported with --rdma_cm, which uses "+
+		"linux-rdma perftest's protocol")
 	p.when(s.GIDIndex != 0,
 		"--gid-index %d: with --rdma_cm the server's address determines this end's",
 		s.GIDIndex)

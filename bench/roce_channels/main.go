@@ -38,10 +38,10 @@ func newProgram() *perftest.Instrument {
 		Name: "roce_channels",
 		What: "measures the parameters of PrioPlus for an idle path: base round-trip time, noise " +
 			"of the delay, A and B,\n" +
-			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with a " +
-			"probe each, form a\n" +
-			"ping-pong, which determines B; the others form a stream at a tenth of the line rate, " +
-			"which shows how well the\n" +
+			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with " +
+			"a probe each, form a\n" +
+			"ping-pong, which determines B; the others form a stream at a tenth of the line " +
+			"rate, which shows how well the\n" +
 			"filter of two samples works on hosts that stall. It also reports whether the hosts' " +
 			"poll gaps make delays too\n" +
 			"uncertain for the channels (docs/hosts.md).",
@@ -63,8 +63,8 @@ func (p *program) flags() []cli.Flag {
 		{Name: "base-rtt", Value: &p.baseRTT,
 			Help: "base round-trip `time` of a full packet (default the measured minimum)"},
 		{Name: "json", Value: &p.json,
-			Help: "write the result as JSON to this `file`, or with - to standard output in place " +
-				"of the text"},
+			Help: "write the result as JSON to this `file`, or with - to standard output in " +
+				"place of the text"},
 	}
 }
 

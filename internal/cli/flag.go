@@ -23,8 +23,8 @@ type Flag struct {
 	// Bounds.
 	Help   string
 	Bounds *Bounds // of a number, or of each number of a list
-	// Check validates the value where Bounds do not suffice. Its error begins with name, which is
-	// the flag's with hyphens.
+	// Check validates the value where Bounds do not suffice, and may convert it. Its error begins
+	// with name, which is the flag's with hyphens.
 	Check func(name string) error
 
 	Hidden    bool // not in the help

@@ -121,7 +121,7 @@ func (f *forger) forge(end *peerEnd) []byte {
 		if op == wire.XACK {
 			tlvs = size
 		}
-		wire.XCH(frame[ext:]).Set(f.tag(end, op), tlvs)
+		wire.View[wire.XCH](frame[ext:]).Set(f.tag(end, op), tlvs)
 	case info.Transport == wire.UD:
 		wire.View[wire.DETH](frame[ext:]).Set(qkey^1<<r.IntN(31), end.peer.qp.Num)
 	}

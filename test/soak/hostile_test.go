@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -73,7 +74,7 @@ func TestHostileViolationsDetected(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := faultFreePlan(transport.OpWrite)
 			p.mode.hostile, p.sessions[0].selective, p.sessions[0].sackBits = true, true,
-				wire.MaxSACKBits
+				extension.MaxSACKBits
 			expectProblem(t, p, at, c.do, c.want)
 		})
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -58,7 +59,7 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 	case r < 0.18:
 		s.service = transport.UC
 	}
-	s.selective, s.sackBits = r.chance(0.6), 32*uint16(logUniform(r, 1, wire.MaxSACKBits/32))
+	s.selective, s.sackBits = r.chance(0.6), 32*uint16(logUniform(r, 1, extension.MaxSACKBits/32))
 	if p.mode.hasAdmission() {
 		s.service = transport.RC
 	}

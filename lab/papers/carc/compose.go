@@ -279,7 +279,7 @@ func (c *course) record(j *experiment.Job) {
 	j.Value("discarded", float64(discarded))
 	asked, sent := 0., 0.
 	for _, g := range c.bed.gates {
-		asked += float64(g.Stats().Asked)
+		asked += float64(g.Stats().Queries)
 		sent += float64(g.Stats().Messages)
 	}
 	node := c.bed.Nodes[c.bed.senders].Endpoint.Counters()

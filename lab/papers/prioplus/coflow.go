@@ -176,7 +176,7 @@ func runCoflows(j *experiment.Job) error {
 
 func cct(priority int) string { return fmt.Sprintf("cct %d", priority) }
 
-// speedups returns those of a priority's coflows, relative to Swift without priorities.
+// speedups returns the speedups of a priority's coflows, relative to Swift without priorities.
 func speedups(r *experiment.Results, c coflowCell, priority int) (out experiment.Values) {
 	with, without := r.Cell(c.name()).Seeds(),
 		r.Cell(coflowCell{baseline, c.Load, false}.name()).Seeds()

@@ -36,7 +36,7 @@ var fig9 = &experiment.Experiment{
 		flows := sim.Many(4, sim.Flow{Control: control})
 		for i := range flows {
 			delays := j.Series("delay") // of the first flow
-			flows[i].Heard = func(ev *cc.Event, a cc.Algorithm, at units.Duration) {
+			flows[i].OnEvent = func(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 				delay, ok := ev.FabricDelay()
 				if !ok || ev.Probe || ev.Packets == 0 {
 					return

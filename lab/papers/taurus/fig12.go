@@ -37,7 +37,7 @@ var fig12 = &experiment.Experiment{
 		r.Claim("hostcc-matters", overSizes(r, hostCase, "goodput")/overSizes(r, hostWithout,
 			"goodput"))
 		r.Note("hostcc-matters", "where an antagonist leaves %g %%. hostCC's target is 84 %% of "+
-			"the link, so that of an antagonist that leaves %g %% it takes back little: %.3f",
+			"the link, so that it takes back little from one that leaves %g %%: %.3f",
 			100*severe, 100*mild, overSizes(r, mildCase, "goodput")/overSizes(r, mildWithout,
 				"goodput"))
 	},

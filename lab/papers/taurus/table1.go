@@ -5,16 +5,16 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// eventClasses are those of TAURUS's table 3.
+// eventClasses are the classes of TAURUS's table 3.
 var eventClasses = []cc.Kind{cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.RTT, cc.TX, cc.CST, cc.HOST}
 
 // A deliverer delivers events to one flow's algorithm.
@@ -33,7 +33,7 @@ var table1 = &experiment.Experiment{
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, f := range deliverers {
-			heard, err := f.hears(cc.Events(eventClasses...))
+			heard, err := f.delivers(cc.Events(eventClasses...))
 			if err != nil {
 				return err
 			}
@@ -42,7 +42,7 @@ var table1 = &experiment.Experiment{
 			}
 		}
 		for _, bound := range append([]cc.EventSet{cc.Events(cc.TIMER)}, each(eventClasses)...) {
-			heard, err := deliverers[2].hears(bound)
+			heard, err := deliverers[2].delivers(bound)
 			if err != nil {
 				return err
 			}
@@ -92,8 +92,9 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 	return sets
 }
 
-// hears returns the events that reach an algorithm that binds some, when one of each class happens.
-func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
+// delivers returns the events that reach an algorithm that binds some, when one of each class
+// happens.
+func (f deliverer) delivers(bound cc.EventSet) (heard cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
 			heard |= cc.Events(ev.Kind)
@@ -203,8 +204,8 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 			data()
 			now = now.Add(2 * rto) // and nothing is acknowledged
 		case cc.RTT:
-			response := make([]byte, wire.ProbeLen)
-			wire.ProbeField(response).Set(wire.ProbeResponse, 1, now.Add(-10*us))
+			response := make([]byte, extension.ProbeLen)
+			extension.ProbeField(response).Set(extension.ProbeResponse, 1, now.Add(-10*us))
 			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketProbe, Probe: response}, now)
 		case cc.TX:
 			data()

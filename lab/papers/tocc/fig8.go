@@ -21,7 +21,7 @@ func mix(s experiment.Scale) setting {
 	return setting{n, flows(s, webServer, 0.8, 12_000, 1000).mixed()}
 }
 
-// mixLarger is that with incasts of 90 to 120.
+// mixLarger is the setting with incasts of 90 to 120.
 func mixLarger(s experiment.Scale) setting {
 	m := mix(s)
 	m.Traffic = m.Traffic.mixedLarger()
@@ -136,7 +136,7 @@ var fig8cf = &experiment.Experiment{
 // withOften are the compared schemes, and DCQCN with CNPs as often as NICs send them.
 var withOften = append(compared[:len(compared):len(compared)], often)
 
-// fig8deRates are those of the hosts' links.
+// fig8deRates are the rates of the hosts' links.
 var fig8deRates = []units.BitRate{10 * units.Gbps, 100 * units.Gbps}
 
 var fig8de = &experiment.Experiment{

@@ -33,6 +33,8 @@ type settings struct {
 	Seed       uint64
 	Out        string
 	Patience   units.Duration // that messages arrive
+	// Round is the time that each round takes on the testbed's clock; 0 means real time.
+	Round units.Duration
 
 	competes error // why the polling core is shared, although realtime was requested
 }

@@ -98,7 +98,13 @@ func (g *testbed) bottleneck() *fabric.Port {
 
 func (g *testbed) receiver() *node { return g.nodes[len(g.nodes)-1] }
 
-func (g *testbed) now() units.Time { return units.Time(units.FromStd(time.Since(g.begun))) }
+// now returns the time on the testbed's clock.
+func (g *testbed) now() units.Time {
+	if round := g.settings.Round; round > 0 {
+		return units.Time(0).Add(units.Duration(g.rounds) * round)
+	}
+	return units.Time(units.FromStd(time.Since(g.begun)))
+}
 
 // run polls until step is done. It is the polling core.
 func (g *testbed) run(step func(now units.Time) (done bool, err error)) error {
