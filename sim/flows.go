@@ -2,6 +2,7 @@ package sim
 
 import (
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -172,22 +173,14 @@ func (s *Simulation) ended(f *Transfer) {
 	}
 }
 
-// frameOverhead is the length of the headers of a WRITE packet in a Buf: Ethernet, IPv4, UDP, BTH,
-// ICRC. The first packet has a RETH as well, and the ACK has an AETH instead.
-const (
-	frameOverhead = 14 + 20 + 8 + 12 + 4
-	rethLen       = 16
-	aethLen       = 4
-)
-
 // Ideal returns the completion time of the flow alone: the round-trip time of a full packet and its
 // ACK, and the serialization of all its payload and headers on the slowest link.
 func (s *Simulation) Ideal(f workload.Flow) units.Duration {
 	mtu := s.Hosts.PathMTU
 	last := min(f.Bytes, mtu)
-	rtt := s.Net.BaseRTT(f.Src, f.Dst, last+frameOverhead+rethLen, frameOverhead+aethLen)
-	wire := (f.Bytes - last) * (mtu + frameOverhead + onWire) / mtu
-	return rtt + s.Net.Bottleneck(f.Src, f.Dst).Duration(wire)
+	rtt := s.Net.BaseRTT(f.Src, f.Dst, last+dataOverhead+wire.RETHLen, ackLen)
+	rest := (f.Bytes - last) * (mtu + Overhead) / mtu
+	return rtt + s.Net.Bottleneck(f.Src, f.Dst).Duration(rest)
 }
 
 // onWire is the length of Ethernet's check sequence, preamble and gap.
