@@ -398,7 +398,9 @@ func TestCMMisuse(t *testing.T) {
 		"datagrams": {func(p *CMParams) {
 			p.QP = newCMEnd(t, w.a, 0, transport.UD).qp
 		}, "type UD, want RC or UC"},
-		"too many READs": {func(p *CMParams) { p.MaxRdAtomic = 129 }, "MaxRdAtomic 129 or MaxDestRdAtomic 2 out of range"},
+		"too many READs": {func(p *CMParams) {
+			p.MaxRdAtomic = 129
+		}, "MaxRdAtomic 129 or MaxDestRdAtomic 2 out of range"},
 		"too much private data": {func(p *CMParams) {
 			p.Private = make([]byte, 57)
 		}, "57 bytes of private data: want at most 56"},

@@ -43,7 +43,7 @@ type GateStats struct {
 	Overdrawn uint64         // of these, larger than all credits
 	Blocked   uint64         // of these, messages that waited
 	Waited    units.Duration // total time that messages waited
-	Asked     uint64         // queries sent
+	Queries   uint64         // queries sent
 	Received  uint64         // CREDITs that changed something
 }
 
@@ -240,7 +240,7 @@ func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	}
 	g.queries = min(g.queries+1, 5)
 	g.startQueryTimer(now)
-	g.stats.Asked++
+	g.stats.Queries++
 	return cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: uint64(g.returned)},
 		true
 }

@@ -155,7 +155,7 @@ func TestVoidCredits(t *testing.T) {
 			Epoch: 2}, "out of range [1, 67108864]"},
 		"a query": {cc.ControlMessage{Kind: cc.CREDIT, Credits: 64,
 			Flags: cc.FlagQuery}, "got a query"},
-		"a TOKEN": {cc.ControlMessage{Kind: cc.TOKEN, Limit: 64}, "want a notice of kind CREDIT"},
+		"a TOKEN": {cc.ControlMessage{Kind: cc.TOKEN, Limit: 64}, "want CREDIT"},
 	} {
 		err := g.Receive(&c.n, cc.Backlog{}, 2)
 		assert.ErrorContains(t, err, c.want, name)
@@ -170,7 +170,7 @@ func TestVoidCredits(t *testing.T) {
 		cc.ErrForged)
 	assert.ErrorContains(t, granter.Receive(&cc.ControlMessage{Kind: cc.CREDIT}, 1), "want a query")
 	assert.ErrorContains(t, granter.Receive(&cc.ControlMessage{Kind: cc.RTS}, 1),
-		"want a notice of kind CREDIT")
+		"want CREDIT")
 }
 
 // A sender that waits sends a query after three round trips, but not before 50 us, and then at

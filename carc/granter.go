@@ -63,7 +63,7 @@ type GranterStats struct {
 	Delivered uint64 // messages
 	Consumed  uint64 // of these
 	Credits   uint64 // CREDITs sent
-	Asked     uint64 // queries received
+	Queries   uint64 // queries received
 }
 
 // serviceTimes holds how long the program processed the newest message, and how long a sampled
@@ -76,7 +76,7 @@ type serviceTimes struct {
 }
 
 var (
-	errKind     = errors.New("carc: want a notice of kind CREDIT")
+	errKind     = errors.New("carc: want CREDIT, got another control message")
 	errNotQuery = errors.New("carc: want a query, got CREDIT with credits")
 )
 
@@ -271,7 +271,7 @@ func (g *Granter) Receive(n *cc.ControlMessage, now units.Time) error {
 		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned,
 			g.returned(), cc.ErrForged)
 	}
-	g.stats.Asked++
+	g.stats.Queries++
 	g.queried, g.dueAt = true, earlier(g.dueAt, nonZero(now))
 	g.markActive(now)
 	g.update(now)
@@ -324,8 +324,8 @@ func (*Granter) Missing(int, units.Bytes, units.Time) {}
 // Rank implements cc.Granter.
 func (*Granter) Rank() int { return 0 }
 
-// Queue implements cc.Granter.
-func (*Granter) Queue() int { return 0 }
+// QueueCapacity implements cc.Granter.
+func (*Granter) QueueCapacity() int { return 0 }
 
 // Algorithm implements cc.Granter.
 func (*Granter) Algorithm() cc.Algorithm { return nil }

@@ -236,7 +236,7 @@ func (l *link) emit() {
 	}
 }
 
-// carry carries a notice to the other end: once, twice or not at all.
+// carry carries a control message to the other end: once, twice or not at all.
 func (l *link) carry(heard func()) {
 	for copies := 1 + l.rng.IntN(10)/9; copies > 0; copies-- {
 		if l.rng.Float64() < l.loss {

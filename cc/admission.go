@@ -7,15 +7,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Admission: the conditions besides a window under which a packet may leave. A flow has a [Gate] at
-// its sender and a [Granter] at its receiver, which exchange [ControlMessage]s. The tokens of
-// receiver-driven congestion control are one such pair, the credits of a receiver's cache another.
-// A flow may have both: gates are independent, and none changes state before all agree. The
-// transport carries ControlMessages without interpreting them, and reports which packets leave and
-// arrive.
-
-// ControlMessages are RTS and TOKEN, except between a [CreditGate] and a [CreditGranter], which
-// exchange CREDITs. [AllOf] combines several Gates into one.
+// A packet may be sent when admission allows it, in addition to the window. A flow has a [Gate] at
+// its sender and a [Granter] at its receiver, which exchange [ControlMessage]s: RTS and TOKEN, or,
+// between a [CreditGate] and a [CreditGranter], CREDIT. The tokens of receiver-driven congestion
+// control are one such pair, the credits of a receiver's cache another. A flow may have both
+// ([AllOf]): gates are independent, and none changes state before all agree. The transport carries
+// ControlMessages without interpreting them, and reports which packets are sent and arrive.
 
 // Gate is the sender's half. All byte counts are payload of SENDs and WRITEs; READs are not subject
 // to admission. A Gate does no I/O, reads no clock but now, and allocates nothing.
@@ -65,11 +62,11 @@ type Granter interface {
 	// higher ranks go first, equal ranks in round-robin, and a TOKEN that has waited for 50 ms
 	// before all others. The rank when the wait begins counts.
 	Rank() int
-	// Queue returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
-	// they wait in the Granter, and Emit is not called before their time. Otherwise Emit is called
-	// at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the queue full is
-	// dropped, as in a switch.
-	Queue() int
+	// QueueCapacity returns the capacity of the endpoint's queue of TOKENs that wait for their
+	// time. With 0 they wait in the Granter, and Emit is not called before their time. Otherwise
+	// Emit is called at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the
+	// queue full is dropped, as in a switch.
+	QueueCapacity() int
 	// Algorithm returns the congestion control of the grants; nil for none. The transport adds it
 	// to its Controller as a flow of its own, and passes its decisions to Apply.
 	Algorithm() Algorithm
@@ -109,8 +106,8 @@ type CreditGranter interface {
 	Delivered(bytes units.Bytes, now units.Time)
 }
 
-// AbsenceObserver is a CreditGranter that takes into account how long its host did not poll. Away
-// is called before Delivered for a message that arrived meanwhile: durations measured then do not
+// AbsenceObserver is a CreditGranter that excludes times in which its host did not poll. Away is
+// called before Delivered for a message that arrived meanwhile: durations measured then do not
 // describe the program.
 type AbsenceObserver interface {
 	Away(d units.Duration, now units.Time)
@@ -233,7 +230,7 @@ const (
 
 func (f ControlFlags) String() string {
 	var names []string
-	for i, name := range [...]string{"repeat", "unscheduled", "asks", "answers", "single", "ends"} {
+	for i, name := range [...]string{"repeat", "unscheduled", "query", "reply", "single", "end"} {
 		if f>>i&1 != 0 {
 			names = append(names, name)
 		}
@@ -303,6 +300,6 @@ type ControlMessage struct {
 	Classed      bool
 	// WithData makes an emitted message wait behind the data that was sent, in the data's class.
 	WithData bool
-	// Missing asks the transport to list the missing packets in an emitted message.
+	// Missing requests that the transport lists the missing packets in an emitted message.
 	Missing bool
 }

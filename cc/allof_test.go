@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// part is a gate that is told what to say.
+// part is a gate with a scripted behaviour.
 type part struct {
 	ready  bool
 	marks  Marks
@@ -39,7 +39,7 @@ func (p *part) Emit(Backlog, units.Time) (ControlMessage, bool) {
 func (p *part) Next() units.Time { return p.next }
 func (p *part) Marks() MarkSet   { return p.wants }
 
-// creditPart is one of credits.
+// creditPart is a part that is a CreditGate.
 type creditPart struct{ part }
 
 func (*creditPart) Terms() CreditTerms               { return CreditTerms{} }
@@ -55,7 +55,7 @@ func TestAllOfOneOrNone(t *testing.T) {
 	assert.Same(t, one, AllOf(nil, one))
 	two, three := &part{}, &creditPart{}
 	assert.Equal(t, []Gate{one, two, three}, Parts(AllOf(AllOf(one, two), three)),
-		"whoever looks for a part finds it")
+		"Parts returns each part")
 }
 
 func TestAllOf(t *testing.T) {
@@ -67,8 +67,8 @@ func TestAllOf(t *testing.T) {
 
 	all.Posted(100, Backlog{}, 1)
 	assert.EqualValues(t, 200, tokens.posted+credits.posted)
-	assert.False(t, all.Ready(&Outgoing{}, 1), "one says no")
-	assert.Empty(t, tokens.calls, "and nobody has done anything")
+	assert.False(t, all.Ready(&Outgoing{}, 1), "one gate refuses")
+	assert.Empty(t, tokens.calls, "no gate has changed its state")
 	credits.ready = true
 	require.True(t, all.Ready(&Outgoing{}, 1))
 	assert.Equal(t, Marks{Set: MarkWantsMore | MarkGrant, Grant: 7, TrafficClass: 8, Classed: true},

@@ -11,7 +11,7 @@ type Decision struct {
 	Window units.Bytes
 	// Rate paces what leaves; 0 means as fast as the port goes.
 	Rate units.BitRate
-	// Hold stops the flow whatever Window says, until a later Decision.
+	// Hold stops the flow whatever Window is, until a later Decision.
 	Hold bool
 	// Tags is the set of Bolt's flags on packets that leave from now on. BoltAI is for one packet:
 	// the sender then clears it in its copy and reports the TX.

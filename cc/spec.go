@@ -15,7 +15,7 @@ type Spec struct {
 	settings string // in the order they were given
 }
 
-// Control makes the algorithms of flows: a Spec, or a Spec with something around it.
+// Factory makes the algorithms of flows: a Spec, or a wrapper around one.
 type Factory interface {
 	// New returns the algorithm for one flow, or an error if it cannot work on this path.
 	New(path Path) (Algorithm, error)

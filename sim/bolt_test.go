@@ -25,8 +25,8 @@ func boltNetwork(t *testing.T, c fabric.Bolt) *fabric.Network {
 	return net
 }
 
-// One flow fills the link, and its queue stays near CC_THRESH, two packets: it hears of it before
-// its packets have been acknowledged.
+// One flow fills the link, and its queue stays near CC_THRESH, two packets: reports about the queue
+// arrive before its packets are acknowledged.
 func TestBoltHoldsItsQueue(t *testing.T) {
 	for _, mtu := range []units.Bytes{1024, 4096} {
 		bolt := sim.Bolt(mtu)
@@ -58,8 +58,7 @@ func TestBoltHoldsItsQueue(t *testing.T) {
 	}
 }
 
-// A path without switches that run Bolt, or for another class of packets than ours, is no path for
-// it.
+// A path is not one for Bolt without switches that run Bolt, nor for packets of another class.
 func TestBoltNeedsItsSwitches(t *testing.T) {
 	spec, err := cc.Parse("bolt")
 	require.NoError(t, err)
@@ -84,8 +83,8 @@ func TestBoltNeedsItsSwitches(t *testing.T) {
 	}
 }
 
-// Frames that are lost, doubled, late or broken, flags and reports among them, cost time and
-// nothing else.
+// Lost, duplicated, late or corrupted frames, including those with flags and reports, cost only
+// time.
 func TestBoltWithFaults(t *testing.T) {
 	for _, selective := range []bool{false, true} {
 		net := boltNetwork(t, sim.Bolt(1024))

@@ -15,9 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tokens and credits on one queue pair, each of which would keep messages for a while: of four
-// hosts' messages to a program that is slower than its link, no more is unconsumed than its cache
-// has lines for, and all come through, though frames are lost.
+// Tokens and credits on one queue pair, each of which delays messages: of four hosts' messages to a
+// program that is slower than its link, the unconsumed ones fit the lines of its cache, and all
+// arrive, although frames are lost.
 func TestTokensAndCredits(t *testing.T) {
 	const messages, size, cache = 200, 8 * units.KiB, 128 * units.KiB
 	for _, lossy := range []bool{false, true} {
@@ -49,7 +49,7 @@ func TestTokensAndCredits(t *testing.T) {
 				},
 			})
 			require.NoError(t, err)
-			require.NoError(t, cl.Introduce())
+			require.NoError(t, cl.ResolveAddresses())
 			type message struct {
 				of    *sim.Conn
 				bytes units.Bytes

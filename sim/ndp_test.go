@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An incast with NDP: what finds eight packets waiting is trimmed, the receiver asks for it again,
-// and nobody waits for a timeout.
+// An incast with NDP: a packet that finds eight others in the queue is trimmed, the receiver
+// requests it again, and no sender waits for a timeout.
 func TestTrimmedIncast(t *testing.T) {
 	const senders, trimmed = 20, 57
 	spec, err := tocc.Parse("ndp")
@@ -32,7 +32,7 @@ func TestTrimmedIncast(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.NoError(t, cl.Introduce())
+	require.NoError(t, cl.ResolveAddresses())
 	var flows []*sim.Transfer
 	start := net.Now()
 	for i := range senders {
@@ -59,7 +59,7 @@ func TestTrimmedIncast(t *testing.T) {
 	assert.NotZero(t, headers.Dropped)
 	assert.GreaterOrEqual(t, r.Trimmed+r.DropTrimmed+headers.Dropped, q.Trimmed,
 		"RTS may be dropped there, too")
-	assert.Equal(t, q.Trimmed, r.Missing, "each is told once, also where the header was lost, too")
+	assert.Equal(t, q.Trimmed, r.Missing, "each is reported once, even if the header was lost, too")
 	assert.Equal(t, q.Trimmed, again)
 	assert.Zero(t, q.Dropped)
 	assert.Zero(t, timeouts)

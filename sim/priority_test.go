@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Flows of all priorities over a network that loses, doubles, reorders and spoils what it carries,
-// probes and their answers among it: each ends, whoever else sends, and none is told an error.
+// Flows of all priorities over a network that loses, duplicates, reorders and corrupts packets,
+// including probes and their replies: each flow ends without an error.
 func TestPrioritiesSurviveLoss(t *testing.T) {
 	swift, err := cc.Parse("swift")
 	require.NoError(t, err)

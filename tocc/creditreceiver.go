@@ -153,9 +153,9 @@ func (r *CreditReceiver) Emit(incomplete bool, now units.Time) (cc.ControlMessag
 // Rank implements cc.Granter.
 func (r *CreditReceiver) Rank() int { return r.priority }
 
-// Queue implements cc.Granter. Credits wait in the endpoint's queue and are dropped when it is
-// full, as in a switch.
-func (r *CreditReceiver) Queue() int { return r.queue }
+// QueueCapacity implements cc.Granter. Credits wait in the endpoint's queue and are dropped when it
+// is full, as in a switch.
+func (r *CreditReceiver) QueueCapacity() int { return r.queue }
 
 // Algorithm implements cc.Granter. The feedback is part of the CreditReceiver.
 func (*CreditReceiver) Algorithm() cc.Algorithm { return nil }

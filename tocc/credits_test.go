@@ -90,7 +90,7 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		require.NoError(t, r.Receive(stop, 2))
 		assert.Zero(t, r.Next())
 	}
-	assert.Equal(t, 8, creditsOf(t, "ep").Queue())
+	assert.Equal(t, 8, creditsOf(t, "ep").QueueCapacity())
 }
 
 // The number that data echoes identifies the lost credits; late and duplicated ones count for
@@ -176,13 +176,13 @@ func TestCreditSender(t *testing.T) {
 		require.Len(t, marks, 1)
 		assert.Equal(t, cc.Marks{Set: cc.MarkGrant, Grant: 7 + i}, marks[0])
 		if i == 0 {
-			assert.Nil(t, d.rts(), "that one came says nothing of others under way")
+			assert.Nil(t, d.rts(), "one arrival does not imply others in flight")
 			d.wait(paper.BaseRTT)
 		}
 	}
 	n := d.rts()
 	require.NotNil(t, n,
-		"a credit came in the last round trip, and one packet waits: an early stop")
+		"a credit arrived in the last round trip, and one packet waits: an early stop")
 	assert.Equal(t, cc.FlagEnd, n.Flags)
 	credit(9)
 	require.Len(t, d.take(), 1)

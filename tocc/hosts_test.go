@@ -147,7 +147,7 @@ func TestAllIsGrantedOnAGuessedPath(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
 	require.NoError(t, r.Receive(rts(777*pkt, 0), 1))
 	for grants(r, 1); r.spent < 777*pkt; grants(r, 2) {
-		require.Positive(t, r.limit-r.spent, "something is under way")
+		require.Positive(t, r.limit-r.spent, "something is in flight")
 		late(r, us, 2)
 	}
 	assert.EqualValues(t, 777*pkt, r.limit)

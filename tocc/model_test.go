@@ -287,7 +287,7 @@ func (m *model) ack(i int) {
 func (m *model) receive() {
 	at := m.granter.Next()
 	for ; at != 0 && !at.After(m.Now); at = m.granter.Next() {
-		if m.granter.Queue() == 0 && m.tokenAt.After(m.Now) {
+		if m.granter.QueueCapacity() == 0 && m.tokenAt.After(m.Now) {
 			if m.tokenWake != m.tokenAt {
 				m.tokenWake = m.tokenAt
 				m.At(m.tokenAt, m.receive)
@@ -297,10 +297,10 @@ func (m *model) receive() {
 		n, ok := m.granter.Emit(m.epsn < m.seen, m.Now)
 		switch {
 		case !ok:
-		case m.granter.Queue() == 0:
+		case m.granter.QueueCapacity() == 0:
 			m.space(n)
 			m.carryToken(n)
-		case len(m.queue) < m.granter.Queue():
+		case len(m.queue) < m.granter.QueueCapacity():
 			m.queue = append(m.queue, n)
 			m.drain()
 		}

@@ -47,12 +47,10 @@ func schemeOf(name string) (preset, error) {
 			"homa%[1]s or ndp%[1]s", overAeolus)
 	case !ok:
 		return nil, fmt.Errorf("tocc: unknown scheme %q, want one of %s, each optionally with %s",
-			name,
-			strings.Join(Schemes(), ", "), overAeolus)
+			name, strings.Join(Schemes(), ", "), overAeolus)
 	case add && base == "tocc-nounsch":
 		return nil, fmt.Errorf(
-			"tocc: %s: Aeolus needs unscheduled packets, which this scheme does not send",
-			name)
+			"tocc: %s: Aeolus needs unscheduled packets, which this scheme does not send", name)
 	case !add:
 		return p, nil
 	}

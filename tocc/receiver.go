@@ -343,8 +343,8 @@ func (r *Receiver) Rank() int {
 	return r.priority
 }
 
-// Queue implements cc.Granter.
-func (*Receiver) Queue() int { return 0 }
+// QueueCapacity implements cc.Granter.
+func (*Receiver) QueueCapacity() int { return 0 }
 
 // Algorithm implements cc.Granter.
 func (r *Receiver) Algorithm() cc.Algorithm { return r.control.algorithm }

@@ -27,10 +27,10 @@ func TestDataDriven(t *testing.T) {
 		require.Len(t, grants(r, 2), 1, "packet %d", i)
 	}
 	r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, 3)
-	assert.EqualValues(t, 17*pkt, r.spent, "one that comes again used no token")
+	assert.EqualValues(t, 17*pkt, r.spent, "a duplicate used no token")
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
-	assert.Zero(t, r.Next(), "all that was granted came")
+	assert.Zero(t, r.Next(), "all that was granted has arrived")
 	assert.EqualValues(t, 60*pkt, r.Stats().Granted)
 }
 
@@ -68,7 +68,7 @@ func TestAfterUnscheduled(t *testing.T) {
 	}
 	_, r = pair(t, "k=1pkt,cc=none", paper)
 	require.NoError(t, r.Receive(n, 1))
-	assert.Len(t, grants(r, units.Time(50*us+1)), 43, "none of them came")
+	assert.Len(t, grants(r, units.Time(50*us+1)), 43, "none of them arrived")
 }
 
 // K releases several packets; the last token is the remainder.
@@ -154,7 +154,7 @@ func TestLossAndDiscard(t *testing.T) {
 	require.True(t, ok)
 	assert.True(t, n.Missing)
 	assert.EqualValues(t, 11*pkt, n.Limit)
-	require.NoError(t, r.Receive(rts(12*pkt, 10*pkt), 2), "the sender says the same")
+	require.NoError(t, r.Receive(rts(12*pkt, 10*pkt), 2), "the sender reports the same")
 	assert.Len(t, grants(r, 2), 1)
 	assert.EqualValues(t, 12*pkt, r.Stats().Granted)
 
@@ -164,7 +164,7 @@ func TestLossAndDiscard(t *testing.T) {
 	n2 := rts(108*pkt, 10*pkt)
 	n2.Discarded = 8 * pkt
 	require.NoError(t, r.Receive(n2, 2))
-	assert.Len(t, grants(r, 2), 8, "two packets are under way, though they are spent")
+	assert.Len(t, grants(r, 2), 8, "two packets are in flight, though they are spent")
 	arrive(r, 2, 0, 3)
 	assert.Len(t, grants(r, 3), 2)
 }
@@ -363,7 +363,7 @@ func TestProbes(t *testing.T) {
 	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt},
 		l.heard[0].ev)
 	require.NoError(t, r.Receive(n, at(19*us)))
-	require.Len(t, l.heard, 1, "an answer counts once")
+	require.Len(t, l.heard, 1, "a reply counts once")
 
 	r.Apply(cc.Decision{ProbeAt: at(20 * us)}, at(19*us))
 	require.Len(t, grants(r, at(20*us)), 1)

@@ -137,12 +137,12 @@ func TestBurstsAreFlows(t *testing.T) {
 	d.post(30)
 	assert.Len(t, d.take(), 30)
 	d.post(30)
-	assert.Len(t, d.take(), 15, "45 are under way")
+	assert.Len(t, d.take(), 15, "45 are in flight")
 	d.token(15, 0, false)
 	assert.Len(t, d.take(), 15)
 	d.inFlight = 10 * pkt
 	d.post(40)
-	assert.Len(t, d.take(), 35, "at most 10 of those under way are unscheduled")
+	assert.Len(t, d.take(), 35, "at most 10 of those in flight are unscheduled")
 	d = newDesk(t, "unsch=0,k=1pkt")
 	for i := range 3 {
 		d.post(2)
@@ -247,7 +247,7 @@ func TestDeadlockBreaker(t *testing.T) {
 	d.wait(4000 * us) // a response after a repetition gives no sample
 	n := d.rts()
 	require.NotNil(t, n)
-	assert.True(t, n.WithData, "a packet is under way: behind it")
+	assert.True(t, n.WithData, "a packet is in flight: behind it")
 	assert.Zero(t, n.Flags)
 	d.inFlight = 0
 	d.wait(4000 * us)

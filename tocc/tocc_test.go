@@ -76,10 +76,10 @@ func TestWindowOfARate(t *testing.T) {
 	for range 20 {
 		r.Arrived(&cc.Arrival{Bytes: 1456}, 2)
 		under--
-		require.Empty(t, grants(r, 2), "%d under way", under)
+		require.Empty(t, grants(r, 2), "%d in flight", under)
 	}
 	r.Arrived(&cc.Arrival{Bytes: 1456}, 2)
-	require.Len(t, grants(r, 2), 1, "21 under way")
+	require.Len(t, grants(r, 2), 1, "21 in flight")
 
 	now := units.Time(0).Add(60 * us)
 	inline.Poll(now)
@@ -87,7 +87,7 @@ func TestWindowOfARate(t *testing.T) {
 	require.EqualValues(t, 75*units.Gbps, d.Rate)
 	r.Apply(d, now)
 	require.EqualValues(t, 49350, r.Window())
-	require.Len(t, grants(r, now), 11, "33 under way")
+	require.Len(t, grants(r, now), 11, "33 in flight")
 }
 
 // driver is the transport's part in token CC.

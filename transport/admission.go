@@ -358,7 +358,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
-			a.granter.Queue() == 0 {
+			a.granter.QueueCapacity() == 0 {
 			a.scheduleGranter(a.qp.ep.now)
 		}
 	}

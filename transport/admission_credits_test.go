@@ -13,9 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The least that credits can be: a sender that takes one for each line of a message that begins,
-// asks when it has none, and a receiver that returns what is consumed: at once when it is an eighth
-// of all, else 10 us later.
+// A minimal implementation of credits: a sender that takes one for each line of a message that
+// begins, and asks when it has none; and a receiver that returns what is consumed, at once when it
+// is an eighth of all credits, and 10 us later otherwise.
 
 const (
 	creditLine  = 64
@@ -28,7 +28,7 @@ func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine 
 type plainCredit struct {
 	lines, epoch    uint32
 	taken, returned uint64
-	most            uint64 // lines out at once
+	most            uint64 // most lines out at once
 	askAt           units.Time
 	asked           int
 	served          units.Duration
@@ -99,7 +99,7 @@ type plainReturner struct {
 	agreed     cc.CreditTerms
 	delivered  units.Bytes
 	done, told uint64
-	owed       bool // an answer
+	owed       bool // an answer is to be sent
 	at         units.Time
 	served     units.Duration
 	forges     uint64
@@ -154,8 +154,8 @@ func aReturner(lines uint32) *plainReturner {
 	return &plainReturner{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
 }
 
-// creditPair is a connection whose client may send what its server's program has consumed, but so
-// many lines.
+// creditPair is a connection whose client may send what its server's program has consumed, up to
+// the given number of lines.
 func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit,
 	r *plainReturner) {
 	p = newPair(t)
@@ -172,10 +172,10 @@ func (p *pair) join(a, b *side, o sideOptions) {
 	p.t.Helper()
 	a.connect(p.t, o, b)
 	b.connect(p.t, o, a)
-	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+	p.settle(10 * units.Microsecond) // at time 0 nothing is due, because 0 means never
 }
 
-// messages posts n messages of so many bytes, for which the server has receives.
+// messages posts n messages of the given size, for which the server has receives.
 func (p *pair) messages(a, b *side, n, size int) {
 	for i := range n {
 		b.recv(p.t, uint64(i), 0, size)
@@ -184,7 +184,7 @@ func (p *pair) messages(a, b *side, n, size int) {
 	}
 }
 
-// consumeOne takes the server's oldest completion, if there is one, as consumed.
+// consumeOne consumes the server's oldest completion, if there is one.
 func consumeOne(t testing.TB, b *side) bool {
 	var wc [1]WorkCompletion
 	if b.cq.Poll(wc[:]) == 0 {
@@ -195,8 +195,8 @@ func consumeOne(t testing.TB, b *side) bool {
 	return true
 }
 
-// No more lines are out than the receiver's cache has, whatever is posted; as many messages go as
-// are consumed.
+// No more lines are out than the receiver's cache has, whatever is posted; as many messages arrive
+// as are consumed.
 func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 64, defaults())
 	assert.Equal(t, cc.CreditTerms{Line: creditLine, Lines: 64}, g.agreed)
@@ -222,7 +222,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p.conserved()
 }
 
-// What is consumed while ACKs leave rides on them: CREDITs of their own are for the end.
+// What is consumed while ACKs leave rides on them; separate CREDITs leave only at the end.
 func TestCreditsRideOnAcks(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	r.served = 700 * units.Nanosecond
@@ -241,10 +241,10 @@ func TestCreditsRideOnAcks(t *testing.T) {
 	sent, rode := p.b.counters.CreditsSent, p.b.counters.CreditsOnAcks
 	assert.LessOrEqual(t, sent, uint64(rounds), "one for 64 messages at most")
 	assert.Equal(t, sent+rode, p.a.counters.CreditsHeard)
-	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
+	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK reports how long the program took")
 }
 
-// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its
+// What is consumed just after an ACK left, at the same time as what rode on it, is returned in
 // time, too.
 func TestCreditsOfOneInstant(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
@@ -263,7 +263,7 @@ func TestCreditsOfOneInstant(t *testing.T) {
 	assert.EqualValues(t, 2, g.returned)
 }
 
-// Lost CREDITs and ACKs, doubled ones and such that come late lose no credit, and make none.
+// Lost, duplicated and late CREDITs and ACKs neither lose credits nor create any.
 func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	seed := testSeed(t)
 	for s := seed; s < seed+20; s++ {
@@ -297,7 +297,8 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	}
 }
 
-// A receiver whose program takes long answers, and so is waited for; one that says nothing is dead.
+// A receiver whose program is slow answers, so the sender waits for it; a silent receiver counts as
+// dead.
 func TestCreditsOfASlowProgram(t *testing.T) {
 	o := defaults()
 	o.timeout, o.retries = 1, 1
@@ -317,7 +318,8 @@ func TestCreditsOfASlowProgram(t *testing.T) {
 	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
 }
 
-// Who returns more than was taken, or knows of more than was returned, is cut off.
+// A receiver that returns more than was taken, or a sender that knows of more than was returned, is
+// disconnected.
 func TestForgedCredits(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
@@ -341,7 +343,7 @@ func TestForgedCredits(t *testing.T) {
 	assert.EqualValues(t, 1, p.b.counters.CreditsForged)
 }
 
-// CREDITs that cannot be change nothing, whoever sends them.
+// Impossible CREDITs have no effect, from either end.
 func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
@@ -367,12 +369,12 @@ func TestVoidCredits(t *testing.T) {
 	}
 	assert.EqualValues(t, 1, forge(a, b, a.tag()+1, 100, 0, 16, 16).DropTag)
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
-		"of what was never sent")
-	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "no lines at all")
+		"acknowledges a packet never sent")
+	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "of zero lines")
 	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, wire.MaxCreditLines+1, 16).DropNotice)
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState,
-		"we give none")
-	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "we need none")
+		"it has no granter")
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "it has no gate")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, wire.CreditAsks, 0, 0).DropNotice)
 	assert.Zero(t, g.returned)
 	forge(a, b, a.tag(), 100, 0, 16, 16)
@@ -383,7 +385,7 @@ func TestVoidCredits(t *testing.T) {
 	assert.EqualValues(t, 1, forge(c, d, 0, 99, 0, 16, 16).DropUnnegotiated)
 }
 
-// What the program may say of messages, and what not.
+// Consumed accepts what is left of the messages, and nothing else.
 func TestConsumed(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 1000, defaults())
 	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "nothing came")
@@ -395,18 +397,18 @@ func TestConsumed(t *testing.T) {
 	require.NoError(t, b.qp.Consumed(200))
 	require.NoError(t, b.qp.Consumed(0))
 	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "two came")
-	require.NoError(t, a.qp.Consumed(1), "of no concern without a granter")
+	require.NoError(t, a.qp.Consumed(1), "ignored without a granter")
 	a.qp.Answered(100)
 
 	reporter := r.reporter
 	require.NotNil(t, reporter)
 	b.qp.ToError()
-	require.Nil(t, r.reporter, "what was not consumed is the cache's again")
-	require.NoError(t, b.qp.Consumed(1), "and it may come later")
+	require.Nil(t, r.reporter, "lines that were not consumed are free again")
+	require.NoError(t, b.qp.Consumed(1), "Consumed may be called later")
 	reporter.Reschedule() // of a connection that is gone
 }
 
-// A plain WRITE takes credits where both ends have it so; else none would ever come back.
+// A plain WRITE takes credits if both ends agree to that; otherwise nothing would return them.
 func TestWritesTakeCredits(t *testing.T) {
 	for _, have := range [][2]bool{{true, true}, {true, false}, {false, true}} {
 		p := newPair(t)
@@ -436,7 +438,7 @@ func TestWritesTakeCredits(t *testing.T) {
 	}
 }
 
-// Where posting a receive says that the program is done with the oldest message, nothing else does.
+// If posting a receive consumes the oldest message, nothing else does.
 func TestConsumeOnPost(t *testing.T) {
 	o := defaults()
 	o.depth = 4
@@ -490,7 +492,7 @@ func TestConsumeOnPost(t *testing.T) {
 	require.ErrorIs(t, c.qp.ConsumeOnPost(), ErrInvalid)
 }
 
-// Request and response may return credits: then the program says so, and CREDITs do not.
+// With responses that return credits the program reports them, and CREDITs do not return them.
 func TestAnswersReturnCredits(t *testing.T) {
 	o := defaults()
 	for _, both := range []bool{true, false} {
@@ -514,7 +516,7 @@ func TestAnswersReturnCredits(t *testing.T) {
 	}
 }
 
-// Of gates and granters each is there for a peer that has the other half, and for no other.
+// Each gate and granter is used with a peer that has the counterpart, and with no other.
 func TestCreditsNeedThePeer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -570,7 +572,7 @@ func TestCreditsNeedThePeer(t *testing.T) {
 	assert.False(t, a.qp.Admitted())
 }
 
-// With tokens and credits a message waits for both, and each half hears its own.
+// With tokens and credits a message waits for both, and each half gets its own control messages.
 func TestTokensAndCredits(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -585,7 +587,7 @@ func TestTokensAndCredits(t *testing.T) {
 	p.settle(units.Millisecond)
 	assert.EqualValues(t, 2048, returner.delivered)
 	assert.EqualValues(t, 2048, tokens.spent)
-	assert.Greater(t, granter.limit, tokens.spent, "tokens are there")
+	assert.Greater(t, granter.limit, tokens.spent, "there are tokens")
 	p.b.OnRound(func(units.Time) { consumeOne(t, b) })
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
@@ -598,7 +600,7 @@ func TestTokensAndCredits(t *testing.T) {
 	p.conserved()
 }
 
-// What go-back-N sends again has its credits.
+// What go-back-N retransmits takes no further credits.
 func TestCreditsAreTakenOnce(t *testing.T) {
 	for _, rate := range []units.BitRate{0, units.Gbps} {
 		o := defaults()

@@ -189,6 +189,5 @@ func (a *admission) hasGateControl() bool {
 }
 
 // gateKinds is how many kinds of control messages a gate may have at once: of tokens and
-// of
-// credits.
+// of credits.
 const gateKinds = 2

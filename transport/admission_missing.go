@@ -84,7 +84,7 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 }
 
 // receiveTrimmed handles a packet trimmed to its header, whose payload had the given length. The
-// header tells nothing of the packets before it, which wait in the queue that it found full. A
+// header shows nothing of the packets before it, which wait in the queue that it found full. A
 // packet that was reported missing because it was overtaken is not reported again. One whose header
 // came before was sent again, and is missing again.
 func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {

@@ -16,8 +16,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The least that receiver-driven control can be: a sender that says what waits, a receiver that
-// grants it, so much at a time, and both say again every 50 us what was not heard of.
+// A minimal receiver-driven control: a sender that reports what waits, a receiver that grants it,
+// so much at a time, and both repeat every 50 us what was not answered.
 
 const (
 	grantAtATime = 4096
@@ -35,7 +35,7 @@ type plainGate struct {
 	heard        []cc.ControlMessage
 	posted, lost units.Bytes
 	withData     bool
-	deaf         bool // takes nothing down
+	deaf         bool // ignores control messages
 }
 
 func (g *plainGate) Posted(n units.Bytes, b cc.Backlog, now units.Time) {
@@ -149,13 +149,13 @@ func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage,
 
 func (g *plainGranter) Next() units.Time                  { return g.next }
 func (g *plainGranter) Rank() int                         { return g.rank }
-func (g *plainGranter) Queue() int                        { return g.queue }
+func (g *plainGranter) QueueCapacity() int                { return g.queue }
 func (g *plainGranter) Algorithm() cc.Algorithm           { return g.algorithm }
 func (g *plainGranter) Attach(r cc.Reporter)              { g.reporter = r }
 func (g *plainGranter) Apply(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
 
-// admittedPair is a connection whose client may send what its server grants. The neighbours know
-// each other.
+// admittedPair is a connection whose client may send what its server grants. Their neighbour
+// entries are resolved.
 func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGate,
 	r *plainGranter) {
 	p = newPair(t)
@@ -171,7 +171,8 @@ func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGat
 	return p, a, b, g, r
 }
 
-// A WRITE leaves as it is granted: as much as that, and not before; both halves hear of everything.
+// A WRITE leaves as it is granted: as much as that, and not before. Both halves are notified of
+// everything.
 func TestAdmission(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	fill(a.mem, 1)
@@ -194,7 +195,7 @@ func TestAdmission(t *testing.T) {
 		Flags: cc.FlagEnd}, r.heard[0])
 	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
 	var first wire.Packet
-	for i, frame := range p.lb.sent { // the token before everything that it lets go
+	for i, frame := range p.lb.sent { // the token before everything that it releases
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
 			assert.Zero(t, i)
 			assert.EqualValues(t, 44, first.DSCP)
@@ -208,8 +209,7 @@ func TestAdmission(t *testing.T) {
 	p.conserved()
 }
 
-// What is lost costs time and nothing else: data, RTS, TOKEN or ACK, with selective repeat and
-// without.
+// Loss of data, RTS, TOKEN or ACK costs time and nothing else, with selective repeat and without.
 func TestAdmissionWithLoss(t *testing.T) {
 	for _, sack := range []uint16{0, 256} {
 		for seed := range uint64(40) {
@@ -247,14 +247,14 @@ func TestAdmissionWithLoss(t *testing.T) {
 			assert.LessOrEqual(t, g.spent, r.limit)
 			if sack > 0 {
 				assert.LessOrEqual(t, int(g.spent), total+int(g.lost),
-					"a packet of selective repeat is sent again when it was lost")
+					"selective repeat retransmits only lost packets")
 			}
 			p.conserved()
 		}
 	}
 }
 
-// Backlog is what a model of the queue says, READs and lost packets among it or not.
+// Backlog agrees with a model of the queue, with and without READs and lost packets.
 func TestBacklog(t *testing.T) {
 	o := defaults()
 	o.sack = 256
@@ -265,13 +265,13 @@ func TestBacklog(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	a.write(t, b, 700)
-	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.adm.backlog(), "READs are nobody's")
+	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.adm.backlog(), "READs do not count")
 	g.limit = 1024
 	p.settle(units.Microsecond / 2)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog())
 	p.settle(10 * units.Microsecond)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog(),
-		"nobody asked for an ACK, and among READs no TOKEN is one")
+		"no packet asked for an ACK, and with READs outstanding no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
 	p.a.scheduleRequests(a.qp)
@@ -282,7 +282,7 @@ func TestBacklog(t *testing.T) {
 	assert.Equal(t, cc.Backlog{}, a.qp.adm.backlog())
 }
 
-// TOKENs acknowledge what has come, so that a packet for each of them need not ask for an ACK.
+// TOKENs acknowledge what has arrived, so that not each packet for them must ask for an ACK.
 func TestTokensAcknowledge(t *testing.T) {
 	const packets, size = 64, 64 * 1024
 	p, a, b, g, r := admittedPair(t, defaults())
@@ -296,8 +296,8 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
-// A peer that says nothing any more is found out, though nothing is under way; one that only grants
-// nothing is not.
+// A silent peer is detected though nothing is in flight; one that answers and grants nothing is
+// not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
 	o := defaults()
 	o.timeout = 4 // 65 us
@@ -305,12 +305,12 @@ func TestAdmissionOfADeadPeer(t *testing.T) {
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Millisecond)
-	require.Empty(t, a.poll(), "the peer speaks")
+	require.Empty(t, a.poll(), "the peer answers")
 	p.lb.tamper = func([]byte) int { return 0 }
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 }
 
-// A queue pair whose peer knows of no tokens goes on without.
+// A queue pair whose peer does not support tokens goes on without them.
 func TestAdmissionNeedsThePeer(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -331,7 +331,7 @@ func TestAdmissionNeedsThePeer(t *testing.T) {
 	require.ErrorIs(t, uc.Admit(g, nil), ErrUnsupported)
 }
 
-// Packets may say by which token they left.
+// Packets may carry the number of their grant.
 func TestGrantsOnPackets(t *testing.T) {
 	o := defaults()
 	p := newPair(t)
@@ -343,7 +343,7 @@ func TestGrantsOnPackets(t *testing.T) {
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
-	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+	p.settle(10 * units.Microsecond) // at time 0 nothing is due, because 0 means never
 	fill(a.mem, 3)
 	a.write(t, b, 5000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
@@ -354,7 +354,8 @@ func TestGrantsOnPackets(t *testing.T) {
 	}
 }
 
-// A packet that nobody saw is told as missing, once; by an RTS that went the way of the data, too.
+// A packet that did not arrive is reported missing, once; also after an RTS that took the path of
+// the data.
 func TestMissingIsTold(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	g.limit, r.demand, r.limit, r.came = 1<<20, 1<<20, 1<<20, 1<<20
@@ -386,8 +387,8 @@ func TestMissingIsTold(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Tokens of an endpoint leave no faster than the data they let go can come, higher ranks first,
-// equal ones in turns.
+// Tokens of an endpoint leave no faster than the data that they release can arrive, higher ranks
+// first, equal ones in turns.
 func TestTokensAreSpaced(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -437,7 +438,7 @@ func TestTokensAreSpaced(t *testing.T) {
 	assert.NotEqual(t, order[13], order[14])
 }
 
-// Of a granter that keeps its tokens at the endpoint, those are dropped that find its queue full.
+// Tokens of a granter that queues them at the endpoint are dropped if they find the queue full.
 func TestTokensAreDropped(t *testing.T) {
 	p, a, b, _, r := admittedPair(t, defaults())
 	p.b.info.LinkRate = units.Gbps
@@ -448,7 +449,7 @@ func TestTokensAreDropped(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Invalid control messages change nothing, whichever end sends them.
+// Impossible control messages have no effect, from either end.
 func TestForgedNotices(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0
@@ -476,9 +477,9 @@ func TestForgedNotices(t *testing.T) {
 	forge(wire.Token, a.tag(), 99, token(2<<30, 0), 0)
 	assert.EqualValues(t, 1, p.a.counters.DropNotice)
 	forge(wire.Token, a.tag(), 200, token(4096, 0), 0)
-	assert.EqualValues(t, 2, p.a.counters.DropNotice, "of what was never sent")
+	assert.EqualValues(t, 2, p.a.counters.DropNotice, "acknowledges a packet never sent")
 	forge(wire.Token, a.tag(), 99, token(4096, 3), 4)
-	assert.EqualValues(t, 1, p.a.counters.DropExtension, "fewer ranges than it says")
+	assert.EqualValues(t, 1, p.a.counters.DropExtension, "it has fewer ranges than its count")
 	forge(wire.RTS, a.tag(), 100, func(b []byte) { wire.RTSField(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
@@ -512,10 +513,10 @@ func TestGranterReports(t *testing.T) {
 	assert.EqualValues(t, 1, r.decisions[len(r.decisions)-1].Window)
 	reporter := r.reporter
 	b.qp.Destroy()
-	reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
+	reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // detached
 }
 
-// admitted is what a stream of tokens runs with.
+// admitted returns the options of a stream with tokens.
 func admitted() sideOptions {
 	o := defaults()
 	o.features = wire.FeatureToken
@@ -525,14 +526,14 @@ func admitted() sideOptions {
 	return o
 }
 
-// offered is what a stream runs with whose ends agree on all that they can.
+// offered returns the options of a stream whose ends agree on everything that they support.
 func offered() sideOptions {
 	o := defaults()
 	o.offers = true
 	return o
 }
 
-// credited is what one on so many credits runs with.
+// credited returns the options of a stream with so many credits.
 func credited(lines uint32) sideOptions {
 	o := offered()
 	o.admit = func() (cc.Gate, cc.Granter) { return aCreditGate(), aReturner(lines) }
@@ -554,7 +555,8 @@ func TestAdmissionAllocatesNothing(t *testing.T) {
 	require.NotZero(t, p.a.counters.Blocked)
 }
 
-// BenchmarkAdmission is a message of a packet with a token of its own, with credits, and without.
+// BenchmarkAdmission measures a message of one packet with a token of its own, with credits, and
+// without.
 func BenchmarkAdmission(b *testing.B) {
 	for _, c := range []struct {
 		name string
@@ -566,7 +568,7 @@ func BenchmarkAdmission(b *testing.B) {
 			o := c.o
 			o.mtu, o.sges = MTU4096, 1
 			p, as, bs := crossedPair(b, o, 1)
-			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
+			p.tick = 2 * pace.Slot // otherwise rounds would be spent waiting for the wheel
 			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -578,8 +580,8 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// A queue pair that fails gives up what its granter shares with others, as one that is reset; what
-// is decided afterwards is for nobody.
+// A queue pair that fails releases what its granter shares with others, like one that is reset;
+// later decisions have no effect.
 func TestGranterEnds(t *testing.T) {
 	for name, end := range map[string]func(*QueuePair){
 		"error":   (*QueuePair).ToError,
@@ -608,8 +610,8 @@ func TestGranterEnds(t *testing.T) {
 	}
 }
 
-// lateController tells of changes whenever a test wants, as one on a NIC may: of a flow that ended,
-// too.
+// lateController reports changes when a test wants, as one on a NIC may: also of a flow that has
+// ended.
 type lateController struct {
 	cc.Inline
 	flows []cc.Flow
@@ -623,8 +625,8 @@ func (c *lateController) Changed() (f cc.Flow, some bool) {
 	return f, true
 }
 
-// A granter that higher ranks leave no time has its turn before its sender would take the endpoint
-// for dead.
+// A granter to which higher ranks leave no time is served before its sender would consider the
+// endpoint dead.
 func TestLowRanksAreNotStarved(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

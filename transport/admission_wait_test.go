@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What waits at a gate can be taken back; what has left in part goes on, and what is posted
-// afterwards is as ever.
+// Requests that wait at a gate can be cancelled. What has left in part goes on, and what is posted
+// afterwards is not affected.
 func TestCancelWaiting(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 20, defaults())
 	p.messages(a, b, 5, 1200) // 19 lines: one goes
@@ -31,7 +31,7 @@ func TestCancelWaiting(t *testing.T) {
 	blocked := a.qp.AdmissionStats()
 	assert.Zero(t, blocked.Messages)
 	p.settle(10 * units.Second)
-	assert.Equal(t, blocked, a.qp.AdmissionStats(), "nothing waits any more")
+	assert.Equal(t, blocked, a.qp.AdmissionStats(), "nothing is waiting any longer")
 	assert.Equal(t, ReadyToSend, a.qp.State())
 	require.True(t, consumeOne(t, b))
 	a.post(t, WorkRequest{ID: 9, Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 100)}})
@@ -41,7 +41,7 @@ func TestCancelWaiting(t *testing.T) {
 	p.conserved()
 }
 
-// Of a queue pair in another state, or of another kind, nothing can be taken back.
+// In other states, and for other types of queue pairs, nothing can be cancelled.
 func TestCancelWaitingOfOthers(t *testing.T) {
 	p := newPair(t)
 	a := defaults().make(t, p.a)
@@ -54,15 +54,15 @@ func TestCancelWaitingOfOthers(t *testing.T) {
 	p.await(c, 1)
 	a, b := p.connected(defaults())
 	a.write(t, b, 100)
-	assert.Equal(t, 1, a.qp.CancelWaiting(), "without a gate, too, what has not left")
+	assert.Equal(t, 1, a.qp.CancelWaiting(), "also without a gate")
 	assert.Equal(t, StatusWRFlushErr, p.await(a, 1)[0].Status)
 	p.settle(units.Second)
 	assert.Equal(t, ReadyToSend, a.qp.State())
 }
 
-// Whatever is lost, and whenever something is taken back: each request completes once, those that
-// succeeded came, in order, and no other did, with selective repeat and without, among READs, with
-// tokens and credits.
+// Whatever is lost, and whenever something is cancelled: each request completes once, those that
+// succeeded arrived, in order, and no other did, with selective repeat and without, among READs,
+// with tokens and credits.
 func TestCancelWaitingWithLoss(t *testing.T) {
 	seed := testSeed(t)
 	for s := seed; s < seed+60; s++ {

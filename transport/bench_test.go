@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// crossing is a port that hands frames to its peer by reference: what is left is the transport's
-// own cost.
+// crossing is a port that passes frames to its peer by reference, so that only the transport's own
+// cost remains.
 type crossing struct {
 	mac   byte
 	peer  *crossing
@@ -89,7 +89,7 @@ func (p *pair) poll() {
 	p.b.Poll(p.now)
 }
 
-// stream is an operation repeated on a queue pair, bursts at a time.
+// stream is an operation repeated on a queue pair, in bursts.
 type stream struct {
 	p    *pair
 	a, b *side
@@ -130,8 +130,8 @@ func (s *stream) burst(n int) {
 	}
 }
 
-// BenchmarkMessage is the cost of one message on both sides together: post, build, ICRC, check,
-// place, acknowledge, complete.
+// BenchmarkMessage measures the cost of one message on both sides together: post, build, ICRC,
+// check, write, acknowledge, complete.
 func BenchmarkMessage(b *testing.B) {
 	for _, c := range []struct {
 		op   SendOp
@@ -154,9 +154,9 @@ func BenchmarkMessage(b *testing.B) {
 	}
 }
 
-// BenchmarkQueuePairs is what many queue pairs cost: 32-byte WRITEs in bursts of 32, each on a
-// queue pair drawn at random from as many connected ones. With many, each message has an ACK of its
-// own and its queue pairs come from memory, not from the cache.
+// BenchmarkQueuePairs measures the cost of many queue pairs: 32-byte WRITEs in bursts of 32, each
+// on a queue pair drawn at random from as many connected ones. With many, each message has an ACK
+// of its own, and its queue pairs are not in the cache.
 func BenchmarkQueuePairs(b *testing.B) {
 	for _, n := range []int{1, 64, 1000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {

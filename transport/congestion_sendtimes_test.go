@@ -30,15 +30,15 @@ func TestEachAckIsASample(t *testing.T) {
 	for _, ev := range h.heard {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5,
-			"a microsecond each way, and when each end polls")
+			"a microsecond each way, and the polling delay of each end")
 		packets += ev.Packets
 	}
 	require.Equal(t, 300, packets)
 	require.Nil(t, a.qp.cong.times, "nothing is in flight")
 }
 
-// A packet that was sent twice is no sample: nobody knows which of the two was answered. Those
-// behind it are again.
+// A packet that was sent twice is not a sample, because it is unknown which of the two was
+// answered. The packets behind it are samples again.
 func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
@@ -71,7 +71,7 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 	}
 }
 
-// Of a READ the first response is a sample; the others wait for the ones before them.
+// The first response of a READ is a sample; the others wait for those before them.
 func TestReadIsOneSample(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
@@ -87,7 +87,7 @@ func TestReadIsOneSample(t *testing.T) {
 	}
 }
 
-// With more in flight than there are places, some packets are samples, and each with its own time.
+// With more packets in flight than entries some packets are samples, each with its own send time.
 func TestSamplesOfManyInFlight(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// surveyor is an algorithm that reads telemetry, and takes down what it reads.
+// surveyor is an algorithm that reads telemetry and records it.
 type surveyor struct {
 	hearer
 	hops [][]cc.Hop
@@ -51,7 +51,7 @@ func TestTelemetryComesBack(t *testing.T) {
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", op)
 			require.Equal(t, a.mem[:9000], b.mem[10000:19000], "%v", op)
 			if op == OpWrite {
-				b.qp.rcv.queue.pop() // which took none
+				b.qp.rcv.queue.pop() // its receive was not consumed
 			}
 		}
 		require.EqualValues(t, 27, packets, "each request packet has room")
@@ -87,7 +87,7 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for a packet whatever controls it and whatever both ends say about it.
+// No packet allocates, whatever controls it and whatever both ends report about it.
 func TestControlAllocatesNothing(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024,
 		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC}

@@ -101,7 +101,7 @@ type Counters struct {
 	UnreliableNoRecv  uint64 // UC or UD message without a receive
 	UnreliableErrors  uint64 // UC or UD packet that RC would have answered with a fatal NAK
 
-	// Datagrams of queue pair 1; the communication manager counts what they say (rdmacm.Counters).
+	// Datagrams of queue pair 1; the communication manager counts their contents (rdmacm.Counters).
 	ManagementReceived uint64
 	ManagementSent     uint64
 	// no route to the next hop, or its MAC address did not become known

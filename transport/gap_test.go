@@ -14,7 +14,7 @@ import (
 )
 
 // pipePair is a connection over ports without time stamps, on which nothing takes any time: all
-// delay is of the hosts.
+// delay is in the hosts.
 func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *steered) {
 	pa, pb := packet.Pipe(packet.PipeOptions{})
 	return pairOver(t, features, pa, pb)
@@ -37,7 +37,7 @@ func pairOver(t *testing.T, features wire.Features, pa, pb packet.Port) (p *pair
 	s.qp = a.qp
 	a.connect(t, o, b)
 	b.connect(t, server, a)
-	for range 8 { // the neighbours get to know each other
+	for range 8 { // the neighbours resolve each other
 		p.poll()
 	}
 	a.write(t, b, 8)
@@ -58,8 +58,9 @@ func microsOf(ev *cc.Event) micros {
 		ev.LocalAway.Microseconds(), ev.RemoteAway.Microseconds()}
 }
 
-// schedule is when, in microseconds from when both ends last found their ports empty, the client
-// sends until, the server looks, answers and is done, and the client looks for the answer.
+// schedule is a list of times in microseconds since both ends last found their ports empty: the
+// client sends until sent, the server polls, answers and is done, and the client polls for the
+// answer.
 type schedule struct{ sends, sent, looks, answers, done, sees int }
 
 func (p *pair) follow(s schedule, post func()) {
@@ -84,8 +85,8 @@ func (p *pair) follow(s schedule, post func()) {
 	p.a.Ended(p.now)
 }
 
-// Without time stamps a delay sample says what it does not know: the packet left at some moment of
-// its round, and each frame arrived at some moment since its port was last looked at.
+// Without time stamps a delay sample has bounds: the packet left at some time in its round, and
+// each frame arrived at some time since its port was last polled.
 func TestGapsOfASample(t *testing.T) {
 	const (
 		told = wire.FeatureTiming | wire.FeatureProbe
@@ -117,7 +118,7 @@ func TestGapsOfASample(t *testing.T) {
 		{"the server loses its core as it answers", told,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
-		{"a server that tells nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
+		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
 			done: 13, sees: 20},
 			micros{19, 0, 19 + 2, 0, 17, 0}, micros{19, 0, 19 + 2, 0, 17, 0}},
 	} {
@@ -137,7 +138,7 @@ func TestGapsOfASample(t *testing.T) {
 	}
 }
 
-// samples are the delays that the algorithm was told.
+// samples returns the delay samples that the algorithm got.
 func (s *steered) samples() (evs []cc.Event) {
 	for _, ev := range s.heard {
 		if ev.Kind == cc.RTT {
@@ -147,7 +148,7 @@ func (s *steered) samples() (evs []cc.Event) {
 	return evs
 }
 
-// Whatever the hosts did, the true delay of the fabric, here none, is within the bounds.
+// Whatever the hosts did, the true delay of the fabric, which is zero here, is within the bounds.
 func TestTrueDelayIsWithinBounds(t *testing.T) {
 	p, a, b, s := pipePair(t, wire.FeatureTiming)
 	seed := testSeed(t)
@@ -173,7 +174,7 @@ func TestTrueDelayIsWithinBounds(t *testing.T) {
 	}
 }
 
-// coalescingPort is a port of which frames may come late although it is polled.
+// coalescingPort is a port whose frames may arrive late although it is polled.
 type coalescingPort struct {
 	packet.Port
 	held units.Duration
@@ -185,8 +186,8 @@ func (p coalescingPort) Info() packet.Info {
 	return i
 }
 
-// A frame that the port may have held arrived at some moment of the poll gap and of that time, in
-// which the host did not work on it.
+// A frame that the port may have held arrived at some time in the poll gap and the holding time
+// before it, in which the host did not work on it.
 func TestCoalescingWidensTheGap(t *testing.T) {
 	pa, pb := packet.Pipe(packet.PipeOptions{})
 	p, a, b, s := pairOver(t, wire.FeatureTiming, coalescingPort{pa, 50 * us},
@@ -198,7 +199,7 @@ func TestCoalescingWidensTheGap(t *testing.T) {
 		microsOf(&s.samples()[0]))
 }
 
-// stampedLink is a link that says that its frames have time stamps.
+// stampedLink is a link that reports time stamps.
 type stampedLink struct{ *link }
 
 func (l stampedLink) Info() packet.Info {
@@ -212,7 +213,7 @@ func (l stampedLink) Info() packet.Info {
 func TestNoGapsWithTimeStamps(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		late units.Duration // that either end is polled
+		late units.Duration // delay of each end's polls
 	}{{"polled in time", 0}, {"polled late", 7 * us}} {
 		p, a, b, s := steeredPair(t, func() sideOptions {
 			o := probing()
@@ -235,7 +236,7 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 			assert.Zero(t, ev.LocalGap, c.name)
 			assert.Zero(t, ev.RemoteGap, c.name)
 			assert.LessOrEqual(t, ev.LocalAway+ev.RemoteAway, ev.Endpoint,
-				"%s: it is a part of what is known", c.name)
+				"%s: it is part of the known delay", c.name)
 		}
 		for _, pkt := range p.lb.packets() {
 			switch pkt.Op {
@@ -252,8 +253,7 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 	}
 }
 
-// What waits for a host that polls and works is its load, and what waits for one that is away is
-// not.
+// The wait for a host that polls and works is its load; the wait for a host that is away is not.
 func TestWorked(t *testing.T) {
 	for _, c := range []struct {
 		gap, away, worked units.Duration
@@ -266,8 +266,8 @@ func TestWorked(t *testing.T) {
 	}
 }
 
-// A timeout that is over when an endpoint comes back waits until it has seen all that arrived
-// meanwhile: the acknowledgement may be among it.
+// A timeout that expires while an endpoint is away waits until the endpoint has handled everything
+// that arrived meanwhile, which may include the acknowledgement.
 func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -281,7 +281,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		{"it is in the first", 3, 10 * units.Millisecond, false, 0},
 		{"it is in neither", packet.Burst, 10 * units.Millisecond, true, 1},
 		{"it is not in the only one", 3, 10 * units.Millisecond, true, 1},
-		{"not away: what comes late is late", packet.Burst, 0, false, 1},
+		{"not away: the acknowledgement is late", packet.Burst, 0, false, 1},
 	} {
 		p := newPair(t)
 		o := defaults()
@@ -301,7 +301,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 			p.lb.tamper = func([]byte) int { return 0 }
 		}
 		p.now = p.now.Add(us)
-		p.b.Poll(p.now) // it acknowledges
+		p.b.Poll(p.now) // it sends the acknowledgement
 		p.lb.tamper = nil
 		rto := wire.AckTimeout(o.timeout)
 		last := p.now
@@ -320,7 +320,8 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	}
 }
 
-// A peer that told that it was away has more time to answer, its answers being late for no loss.
+// A peer that reported that it was away has more time to answer, because its answers are late
+// without a loss.
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
 		p, a, b, _ := pipePair(t, features)
@@ -340,11 +341,11 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 		}
 		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
 		a.qp.ToReset()
-		assert.Zero(t, a.qp.cong.peerAway, "another connection is of another peer")
+		assert.Zero(t, a.qp.cong.peerAway, "it belongs to the former connection's peer")
 	}
 }
 
-// Gaps cost no memory, with probes or without.
+// Gaps allocate nothing, with probes or without.
 func TestGapsAllocateNothing(t *testing.T) {
 	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
 		o := defaults()

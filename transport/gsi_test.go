@@ -17,7 +17,7 @@ import (
 
 const cmPort = 7174
 
-// managed is an endpoint with a communication manager and its program, which makes a queue pair
+// managed is an endpoint with a communication manager and its program, which creates a queue pair
 // for each connection: the active side's sends one message.
 type managed struct {
 	t      testing.TB
@@ -85,7 +85,7 @@ func (m *managed) round(now units.Time) {
 	}
 }
 
-// arrived counts the messages that the connections got and completed.
+// arrived returns how many messages the connections received and completed.
 func (m *managed) arrived() (received, sent int) {
 	for _, s := range m.sides {
 		for _, wc := range s.poll() {
@@ -103,7 +103,7 @@ func (m *managed) arrived() (received, sent int) {
 	return received, sent
 }
 
-// managedPair is two of them on a pipe whose frames meet with faults, in virtual time.
+// managedPair is two managed endpoints on a pipe with faults, in virtual time.
 type managedPair struct {
 	now      units.Time
 	a, b     *managed
@@ -132,7 +132,7 @@ func newManagedPair(t testing.TB, prefix string, a, b packet.FaultOptions) *mana
 	return p
 }
 
-// run goes on, from moment to moment, until done says so, for at most d of virtual time.
+// run runs, from event to event, until done returns true, for at most d of virtual time.
 func (p *managedPair) run(d units.Duration, done func() bool) bool {
 	for end := p.now.Add(d); ; {
 		next := units.Earlier(p.a.ep.Poll(p.now), p.b.ep.Poll(p.now))
@@ -155,8 +155,8 @@ func (p *managedPair) run(d units.Duration, done func() bool) bool {
 
 func (p *managedPair) settle(d units.Duration) { p.run(d, func() bool { return false }) }
 
-// attributeOf is what kind of message a frame has for queue pair 1 (InfiniBand spec 13.4.3), 0 for
-// none.
+// attributeOf returns the kind of a frame's message for queue pair 1 (InfiniBand spec 13.4.3), or 0
+// if it has none.
 func attributeOf(frame []byte) uint16 {
 	var p wire.Packet
 	if p.Parse(frame) != nil || p.DestQP != rdmacm.QPN {
@@ -165,15 +165,15 @@ func attributeOf(frame []byte) uint16 {
 	return binary.BigEndian.Uint16(p.Payload()[16:])
 }
 
-// mad is what happens to the nth datagram of an attribute.
+// mad returns the rule for a fault of the nth datagram of an attribute.
 func mad(attribute uint16, nth int, what packet.Fault) packet.FaultRule {
 	return packet.FaultRule{Fault: what, Nth: nth, Match: func(frame []byte) bool {
 		return attributeOf(frame) == attribute
 	}}
 }
 
-// badly does something to a part of all datagrams for queue pair 1, and less to what else passes:
-// its retries are fewer.
+// badly impairs part of all datagrams for queue pair 1, and less of the other traffic, which has
+// fewer retries.
 func badly(rng *rand.Rand) packet.FaultOptions {
 	o := packet.FaultOptions{Seed: rng.Uint64(),
 		Send: packet.FaultRates{Lose: 0.03, Duplicate: 0.05, Delay: 0.03}}
@@ -186,13 +186,13 @@ func badly(rng *rand.Rand) packet.FaultOptions {
 	return o
 }
 
-// The messages of a connection, as their attributes have them.
+// The messages of a connection, by attribute.
 const (
 	req, rep, rtu, dreq, drep = 0x10, 0x13, 0x14, 0x15, 0x16
 )
 
 // Whatever datagram is lost, repeated or late, two queue pairs are connected once, carry their
-// message, and are parted again.
+// message, and are disconnected again.
 func TestManagementConnects(t *testing.T) {
 	const lose, twice, late = packet.FaultLose, packet.FaultDuplicate, packet.FaultDelay
 	for _, c := range []struct {
@@ -208,7 +208,7 @@ func TestManagementConnects(t *testing.T) {
 		{name: "REP lost: both sides wait", b: []packet.FaultRule{mad(rep, 1, lose)},
 			retransmitted: 2},
 		{name: "REP twice", b: []packet.FaultRule{mad(rep, 1, twice)}},
-		{name: "RTU lost: the first packet of data says it",
+		{name: "RTU lost: the first packet of data replaces it",
 			a: []packet.FaultRule{mad(rtu, 1, lose)}},
 		{name: "RTU behind the data", a: []packet.FaultRule{mad(rtu, 1, late)}},
 		{name: "RTU and data twice", a: []packet.FaultRule{mad(rtu, 1, twice)}},
@@ -245,8 +245,8 @@ func TestManagementConnects(t *testing.T) {
 	}
 }
 
-// On a link that loses, repeats, reorders and spoils a third of what is said, every connection
-// comes about once, carries its message once, and ends.
+// On a link that loses, repeats, reorders and corrupts a third of the datagrams, every connection
+// is established once, carries its message once, and ends.
 func TestManagementOnABadLink(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -272,7 +272,7 @@ func TestManagementOnABadLink(t *testing.T) {
 		require.True(t, p.run(5*units.Minute, func() bool {
 			return count() && p.a.cm.Len()+p.b.cm.Len() == 0
 		}))
-		require.Equal(t, n, received, "no message came twice")
+		require.Equal(t, n, received, "no message arrived twice")
 		tally := map[rdmacm.EventKind]int{}
 		for _, k := range append(p.a.events, p.b.events...) {
 			tally[k]++
@@ -283,28 +283,28 @@ func TestManagementOnABadLink(t *testing.T) {
 	}
 }
 
-// What cannot leave is counted, does not stop what can, and does not make anybody poll for ever.
+// What cannot leave is counted, does not stop what can, and does not require polling for ever.
 func TestManagementThatCannotLeave(t *testing.T) {
 	p := newManagedPair(t, "10.0.0.%d/24", packet.FaultOptions{}, packet.FaultOptions{})
 	p.a.dial("10.0.0.2")
 	p.settle(units.Millisecond)
-	for i := range maxParcels + 3 { // nobody is there
+	for i := range maxParcels + 3 { // no such neighbour
 		p.a.dial(fmt.Sprintf("10.0.0.%d", 100+i))
 	}
 	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.1"),
-		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // nowhere
+		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // no route
 	require.NoError(t, err)
 	_, err = p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.7"),
 		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: MTU1024},
-		p.now) // of somebody else
+		p.now) // another endpoint's address
 	require.NoError(t, err)
 	p.a.dial("10.0.0.2")
 	require.True(t, p.a.ep.Busy())
 	p.settle(0)
 	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent,
-		"the queue was full three times; no route; not ours")
+		"the queue was full three times; no route; not our address")
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(unresolvedPatience)
@@ -312,8 +312,8 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	require.False(t, p.a.ep.Busy())
 }
 
-// TestForgedManagement sends queue pair 1 what a peer's must not: each is counted under its own
-// name, and has no effect.
+// TestForgedManagement sends queue pair 1 what a peer's must not send: each case has a counter of
+// its own, and no effect.
 func TestForgedManagement(t *testing.T) {
 	client, err := rdmacm.New(rdmacm.Config{Seed: 9})
 	require.NoError(t, err)
@@ -414,8 +414,8 @@ func TestForgedManagement(t *testing.T) {
 	}
 }
 
-// FuzzManagement feeds queue pair 1 with anything: an endpoint must not panic, lose a buffer, or
-// answer what is not for it.
+// FuzzManagement feeds arbitrary datagrams to queue pair 1: the endpoint must not panic, lose a
+// buffer, or answer what is not addressed to it.
 func FuzzManagement(f *testing.F) {
 	client, err := rdmacm.New(rdmacm.Config{Seed: 9})
 	require.NoError(f, err)

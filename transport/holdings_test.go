@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Holdings count what is kept, while it is; PSNs are those on the wire.
+// Holdings count what is held while it is held; PSNs are those on the wire.
 func TestHoldings(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -33,8 +33,8 @@ func TestHoldings(t *testing.T) {
 	assert.Equal(t, wire.PSN(105), b.qp.PSNs().Expected)
 }
 
-// To hold packets, to take another's share and to give up what is stuck allocates nothing once gaps
-// were held before.
+// Holding packets, taking another queue pair's share and dropping what is stuck allocate nothing
+// once gaps were held before.
 func TestHeldPacketsAllocateNothing(t *testing.T) {
 	p := newPair(t)
 	_, greedy := p.connected(selective())

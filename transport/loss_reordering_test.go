@@ -13,14 +13,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What comes late is not lost, what is lost is sent again no earlier than it may come late, and not
-// much later.
+// Late packets are not lost. Lost packets are retransmitted no earlier than they may be late, and
+// not much later.
 func TestPatience(t *testing.T) {
 	const us = units.Microsecond
 	for _, c := range []struct {
 		name       string
 		reordering units.Duration
-		late       map[wire.PSN]units.Duration // by how much a packet comes, the first time
+		late       map[wire.PSN]units.Duration // by how much a packet is late, the first time
 		lost       []wire.PSN
 		again      int
 		took       [2]units.Duration // between
@@ -72,8 +72,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A packet that was sent again and lost again is found without a timeout when something new
-// follows, patience later.
+// A retransmission that is lost again is detected without a timeout when something new follows,
+// after the reordering window.
 func TestLostAgainWithPatience(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -91,8 +91,8 @@ func TestLostAgainWithPatience(t *testing.T) {
 	p.conserved()
 }
 
-// Whatever is late, lost or doubled, everything arrives; with the patience to wait for what is only
-// late, nothing is sent again in vain.
+// Whatever is late, lost or duplicated, everything arrives. With a reordering window, nothing that
+// is only late is retransmitted.
 func TestReorderingOfEverything(t *testing.T) {
 	seed := testSeed(t)
 	for run := range uint64(60) {

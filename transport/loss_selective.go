@@ -32,7 +32,7 @@ type recovery struct {
 	round  wire.PSN // sndMax at the last retransmission
 
 	overtaken bool // a packet first sent after a retransmission has overtaken it
-	probing   bool // only the oldest is retransmitted, until its answer tells what else is missing
+	probing   bool // only the oldest is retransmitted, until its answer shows what else is missing
 
 	left    sendTime    // send time of the newest of the packets
 	packets uint32      // answered, not yet reported to congestion control

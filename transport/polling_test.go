@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// round polls an endpoint in a round that takes so long in each of its two phases.
+// round polls an endpoint in a round whose two phases take the given times.
 func (p *pair) round(e *Endpoint, receives, transmits units.Duration) {
 	e.Receive(p.now)
 	p.now = p.now.Add(receives)
@@ -37,7 +37,7 @@ func TestPolling(t *testing.T) {
 	p.now = p.now.Add(3000 * us)
 	p.round(p.a, us, us)
 	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
-		p.a.Polling(), "it began at stake, and counts whole")
+		p.a.Polling(), "it began while an answer was expected, and counts in full")
 
 	p.a.ResetLongestGap()
 	p.now = p.now.Add(10 * us)
@@ -51,7 +51,7 @@ func TestPolling(t *testing.T) {
 		p.a.Polling())
 }
 
-// Rounds that virtual time skips are no gaps.
+// Rounds that virtual time skips are not gaps.
 func TestPollingInVirtualTime(t *testing.T) {
 	p := newPair(t)
 	p.a.Poll(p.now)
@@ -73,7 +73,7 @@ func TestPollingAllocatesNothing(t *testing.T) {
 	assert.Greater(t, p.a.Polling().Away, 300*units.Millisecond)
 }
 
-// Packets that wait in one gap of the peer all report it, but it counts once.
+// All packets that wait in one gap of the peer report it, but it counts once.
 func TestPeerAwayCountsOnce(t *testing.T) {
 	const away = 40 * units.Microsecond // less than the timeout
 	p, a, b, _ := timedPair(t, wire.FeatureTiming)

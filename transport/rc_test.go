@@ -182,7 +182,7 @@ func TestAcksAreCoalesced(t *testing.T) {
 	require.Zero(t, p.a.counters.Retransmitted)
 }
 
-// onAck is congestion control whose decision changes with the first ACK.
+// onAck is an algorithm whose decision changes with the first ACK.
 type onAck struct{ before, after cc.Decision }
 
 func (*onAck) Events() cc.EventSet {
@@ -191,7 +191,7 @@ func (*onAck) Events() cc.EventSet {
 func (o *onAck) Start(units.Time) cc.Decision             { return o.before }
 func (o *onAck) On(*cc.Event, units.Time) (d cc.Decision) { o.before = o.after; return o.after }
 
-// When the window closes behind packets of which none asked for an ACK, another one asks.
+// When the window shrinks behind packets of which none asked for an ACK, one more packet asks.
 func TestWindowCutDuringAMessage(t *testing.T) {
 	p := newPair(t)
 	p.la.room = 18 // so that the 16th packet asks, and two follow
@@ -207,8 +207,7 @@ func TestWindowCutDuringAMessage(t *testing.T) {
 	require.Zero(t, p.a.counters.Timeouts)
 }
 
-// A Decision that a TIMER makes is taken over when it is due, though nothing else happens to the
-// flow.
+// A Decision made at a TIMER is applied when it is due, even if nothing else happens to the flow.
 func TestHeldFlowGoesOn(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -218,7 +217,7 @@ func TestHeldFlowGoesOn(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
-	require.Equal(t, until.Add(2*units.Microsecond), p.now, "there and back")
+	require.Equal(t, until.Add(2*units.Microsecond), p.now, "one round trip")
 }
 
 // A network that repeats a NAK does not use up the retries.
@@ -239,11 +238,11 @@ func TestCopiesOfANak(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
-	require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(5), "once, and not for every copy")
+	require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(5), "once, not for every copy")
 }
 
-// A port sends the class of ACKs first: an ACK that overtakes the response of a READ before it says
-// that the response was lost.
+// A port sends the class of ACKs first: an ACK that overtakes the response of an earlier READ would
+// imply that the response was lost.
 func TestAcksDoNotOvertakeResponses(t *testing.T) {
 	p := newPair(t)
 	p.lb.classes, p.lb.record = int(packet.Classes), true
@@ -270,8 +269,8 @@ func TestAcksDoNotOvertakeResponses(t *testing.T) {
 	require.Equal(t, []packet.Class{packet.ClassData}, classes[wire.RCReadResponseFirst])
 }
 
-// A NAK that ends the connection does not overtake the responses before it either: what has left is
-// on its way in another queue of the port.
+// A NAK that ends the connection does not overtake the responses before it either: these are in
+// another queue of the port.
 func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	p := newPair(t)
 	p.lb.classes, p.lb.record = int(packet.Classes), true
@@ -284,14 +283,14 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 200000)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	require.True(t, p.run(units.Second, func() bool { return len(p.lb.sent) > 20 }))
-	require.Positive(t, b.qp.rcv.reads.pending, "responses are still to come")
+	require.Positive(t, b.qp.rcv.reads.pending, "responses are still to be sent")
 	b.mr.Deregister()
 	for b.qp.State() != Errored {
 		p.now = p.now.Add(100 * units.Nanosecond)
 		p.b.Poll(p.now)
 	}
 	require.False(t, p.b.Busy(),
-		"it left with the poll that found the region gone: nothing would wake the endpoint again")
+		"it left in the same poll: nothing would wake the endpoint again")
 	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
 	naks := 0
 	for i, frame := range p.lb.sent {
@@ -305,8 +304,8 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 	require.Equal(t, 1, naks)
 }
 
-// A copy of a READ request that comes when the READ is over, and its memory taken back, does no
-// harm.
+// A copy of a READ request that arrives after the READ has completed and its memory was
+// deregistered has no effect.
 func TestLateCopyOfARead(t *testing.T) {
 	bothWays(t, "late copy", func(t *testing.T, o sideOptions) {
 		p := newPair(t)
@@ -359,7 +358,7 @@ func TestOneLossIsRepaired(t *testing.T) {
 	}{
 		{"first of a SEND", OpSend, 5000, wire.RCSendFirst, 0, false, 0},
 		{"middle of a SEND", OpSend, 5000, wire.RCSendMiddle, 1, false, 0},
-		{"last of a SEND: nothing behind it tells", OpSend, 5000, wire.RCSendLast, 0, false, 1},
+		{"last of a SEND: nothing is behind it", OpSend, 5000, wire.RCSendLast, 0, false, 1},
 		{"only packet of a SEND", OpSend, 64, wire.RCSendOnly, 0, false, 1},
 		{"middle of a WRITE", OpWrite, 5000, wire.RCWriteMiddle, 1, false, 0},
 		{"the ACK", OpSend, 64, wire.RCAck, 0, true, 1},
@@ -432,8 +431,8 @@ func TestRNRBacksOffAndRecovers(t *testing.T) {
 	}
 }
 
-// A peer that is not ready is asked with one packet, however large the window: what came behind it
-// would be dropped.
+// A peer that is not ready is probed with one packet, however large the window: it would drop what
+// comes behind.
 func TestRNRProbesWithOnePacket(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(defaults())
@@ -616,10 +615,10 @@ func TestLocalErrors(t *testing.T) {
 		"what is posted in the error state is flushed")
 }
 
-// TestFaultsFromASeed sends a mix of everything through a link that loses, repeats, reorders and
-// corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes. Where a
-// tenth of all frames is lost, one seed in some 10 000 has eight losses in a row, which no retry
-// survives.
+// TestFaultsFromASeed sends a mix of all operations through a link that loses, repeats, reorders
+// and corrupts, and checks every byte: with go-back-N, and with selective repeat of two sizes.
+// Where a tenth of all frames is lost, one seed in some 10 000 has eight losses in a row, which no
+// retry count survives.
 func TestFaultsFromASeed(t *testing.T) {
 	seed := testSeed(t)
 	rounds := 150
@@ -681,19 +680,19 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 		}
 		return 1
 	}
-	p.settle(units.Millisecond) // ARP has its own, slower repetitions
+	p.settle(units.Millisecond) // ARP repeats more slowly
 	p.la.tamper, p.lb.tamper = spoil, spoil
 	ne := binary.NativeEndian
 	rng.Uint64()
 	for i := range a.mem {
 		a.mem[i], b.mem[i] = byte(rng.Uint32()), byte(rng.Uint32())
 	}
-	const area = 1 << 14 // of each operation, so that none overlaps another
+	const area = 1 << 14 // for each operation, so that they do not overlap
 	n := 1 + rng.IntN(24)
 	type check func() bool
 	var checks []check
 	recvs := 0
-	var late []RecvRequest // posted when their message has come, or not yet
+	var late []RecvRequest // posted only after their message has arrived, or not yet
 	lazy := rng.IntN(3) == 0
 	recv := func(id uint64, off, size int) {
 		recvs++
@@ -735,7 +734,7 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 			p.step()
 		}
 	}
-	back := rng.IntN(8) // operations the other way
+	back := rng.IntN(8) // operations in the other direction
 	for i := range back {
 		off, size := (32+i)*area, rng.IntN(area)
 		b.post(t, WorkRequest{Op: []SendOp{OpWrite, OpRead}[rng.IntN(2)], Flags: Signaled,

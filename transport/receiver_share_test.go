@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hoard has a new queue pair of b hold n packets behind a gap that never closes.
+// hoard makes a new queue pair of b hold n packets behind a gap that never closes.
 func (p *pair) hoard(n int) *side {
 	_, at := p.connected(selective())
 	f := newForger(p, at)
@@ -23,8 +23,8 @@ func (p *pair) hoard(n int) *side {
 	return at
 }
 
-// A peer that never sends what is missing costs others neither their share of the buffers nor more
-// packets than a loss does without it; and after a while it has none.
+// A peer that never sends what is missing takes neither the share of others nor causes them more
+// packets than a loss without it; and after a while it holds nothing.
 func TestHoardedBuffers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -32,7 +32,7 @@ func TestHoardedBuffers(t *testing.T) {
 		silence units.Duration
 		held    int // by hoarders before the loss
 	}{
-		{"nobody", nil, 0, 0},
+		{"no hoarder", nil, 0, 0},
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},
@@ -63,13 +63,13 @@ func TestHoardedBuffers(t *testing.T) {
 	}
 }
 
-// What a responder dropped after it had said that it came is sent again at once when its turn
+// What a responder dropped after it had reported it as arrived is retransmitted when its turn
 // comes, in one round trip and without a timeout.
 func TestDroppedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		drop func(p *pair, b *side)
-		gone uint64 // packets sent again, beside the one that was lost
+		gone uint64 // packets retransmitted, besides the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
 		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropFarthest() }, 1},
@@ -102,8 +102,8 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 	}
 }
 
-// The lists agree with a look at everybody, whoever comes, goes, holds more or less, or has its gap
-// move.
+// The lists agree with a search through all queue pairs, whichever joins, leaves, holds more or
+// less, or has its gap move.
 func TestShares(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -146,7 +146,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// So are READs that were dropped, and packets that came while there was no buffer for them.
+// READs that were dropped are retransmitted, and packets for which there was no buffer.
 func TestDroppedBehindAGap(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -23,12 +23,12 @@ func selective() sideOptions {
 	return o
 }
 
-// parsed reads a frame, which may be no RoCEv2 at all.
+// parsed parses a frame, which may not be RoCEv2 at all.
 func parsed(frame []byte) (p wire.Packet, ok bool) {
 	return p, p.Parse(frame) == nil
 }
 
-// losing answers 0 copies of the packets with these PSNs, of the same one as often as it is named.
+// losing drops the packets with these PSNs, each as often as it is listed.
 func losing(psns ...wire.PSN) func([]byte) int {
 	left := map[wire.PSN]int{}
 	for _, psn := range psns {
@@ -43,7 +43,7 @@ func losing(psns ...wire.PSN) func([]byte) int {
 	}
 }
 
-// opcodes answers how many of each opcode a link has sent.
+// opcodes counts the opcodes that a link has sent.
 func (l *link) opcodes() map[wire.Opcode]int {
 	n := map[wire.Opcode]int{}
 	for _, frame := range l.sent {
@@ -62,7 +62,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 		sizes    []int      // of the messages
 		lost     []wire.PSN // of the requester's packets
 		answers  []wire.PSN // of the responder's
-		again    int        // packets sent again by the requester
+		again    int        // packets that the requester retransmits
 		timeouts int
 	}{
 		{"nothing", OpSend, []int{20480}, nil, nil, 0, 0},
@@ -72,7 +72,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 		{"every other one", OpSend, []int{20480}, []wire.PSN{101, 103, 105, 107, 109, 111, 113, 115,
 			117}, nil, 9, 0},
 		{"a burst", OpSend, []int{20480}, []wire.PSN{105, 106, 107, 108, 109}, nil, 5, 0},
-		{"all but the last", OpWrite, []int{3072}, []wire.PSN{100, 101}, nil, 2, 0},
+		{"all except the last", OpWrite, []int{3072}, []wire.PSN{100, 101}, nil, 2, 0},
 		{"one of many messages", OpSend, []int{1024, 1024, 100, 1024, 5000, 0, 7}, []wire.PSN{102},
 			nil, 1, 0},
 		{"the last of a message in the middle", OpSend, []int{5000, 5000, 5000}, []wire.PSN{109},
@@ -129,7 +129,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			}
 			if c.timeouts == 0 {
 				require.LessOrEqual(t, p.now.Sub(start), 5*units.Microsecond,
-					"two round trips and a bit")
+					"little more than two round trips")
 			}
 			p.settle(units.Millisecond)
 			if c.op == OpFetchAdd {
@@ -165,7 +165,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-// What is sent again and lost again is found without a timeout when something new follows.
+// A retransmission that is lost is detected without a timeout when something new follows.
 func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -183,7 +183,7 @@ func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p.conserved()
 }
 
-// A retransmission that is lost as often as retry_cnt says ends the connection.
+// A retransmission that is lost more often than retry_cnt ends the connection.
 func TestRetriesEndWithoutTimeouts(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -201,11 +201,11 @@ func TestRetriesEndWithoutTimeouts(t *testing.T) {
 		RKey: b.mr.RKey})
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 	require.EqualValues(t, 1, p.a.counters.RetriesExceeded)
-	require.EqualValues(t, 4, p.a.counters.Retransmitted, "the first try and three more")
+	require.EqualValues(t, 4, p.a.counters.Retransmitted, "the first try and three retries")
 	p.conserved()
 }
 
-// TestXACKSaysWhatIsHere loses two of eight packets and reads the one answer to the rest.
+// TestXACKSaysWhatIsHere loses two of eight packets and checks the one answer to the rest.
 func TestXACKSaysWhatIsHere(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -228,7 +228,7 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
 }
 
-// A READ request behind a gap stands for all the PSNs of its response.
+// A held READ request covers all the PSNs of its response.
 func TestHeldReadRequest(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -251,7 +251,8 @@ func TestHeldReadRequest(t *testing.T) {
 	require.True(t, bytes.Equal(b.mem[:5000], a.mem[1<<15:1<<15+5000]))
 }
 
-// A packet that others overtake is sent again in vain, once; what has arrived never is.
+// A packet that others overtake is retransmitted once, though not lost; packets that have arrived
+// never are.
 func TestReordering(t *testing.T) {
 	for _, op := range []SendOp{OpWrite, OpRead} {
 		p := newPair(t)
@@ -284,7 +285,7 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// Frames that change places within a burst cost nothing at all, nor do frames that come twice.
+// Frames that are swapped within a burst cause no retransmission, nor do duplicates.
 func TestReorderingWithinABurstAndDuplicates(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -331,8 +332,8 @@ func TestLostXACKs(t *testing.T) {
 	}
 }
 
-// A receiver that is not ready keeps what comes behind the packet it had to refuse: each try costs
-// that packet alone.
+// A receiver that is not ready keeps what arrives behind the refused packet: each retry costs that
+// packet alone.
 func TestRNRInTheMiddle(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -343,9 +344,9 @@ func TestRNRInTheMiddle(t *testing.T) {
 		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
 			SGList: []SGE{a.mr.SGE(5000*i, 5000)}})
 	}
-	p.la.tamper = losing(102, 112) // of the first, and of the third
+	p.la.tamper = losing(102, 112) // of the first message, and of the third
 	p.settle(35 * units.Microsecond)
-	require.Len(t, a.poll(), 1, "what has arrived is not complete before it was executed")
+	require.Len(t, a.poll(), 1, "a message completes when it was executed, not when it arrived")
 	require.GreaterOrEqual(t, p.b.counters.RNRSent, uint64(2))
 	require.Zero(t, p.a.counters.Timeouts)
 	b.recv(t, 1, 5000, 5000)
@@ -357,7 +358,7 @@ func TestRNRInTheMiddle(t *testing.T) {
 	p.conserved()
 }
 
-// A message that arrived behind a gap may be refused when its turn comes.
+// A message that was held behind a gap may be refused when its turn comes.
 func TestRefusedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -367,7 +368,7 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 		{"no receive", func(a, _ *side) WorkRequest {
 			return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 64)}}
 		}, StatusRNRRetryExcErr},
-		{"key nobody has", func(a, b *side) WorkRequest {
+		{"unknown key", func(a, b *side) WorkRequest {
 			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey + 1}
 		}, StatusRemAccessErr},
@@ -398,13 +399,13 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 				[]Status{got[0].Status, got[1].Status, got[2].Status})
 			copy(before[1<<15:], a.mem[:3000])
 			require.True(t, bytes.Equal(before, b.mem),
-				"nothing behind what was refused is executed")
+				"nothing behind the refused request is executed")
 			p.conserved()
 		})
 	}
 }
 
-// With a gap open, whatever ends the queue pair gives the held buffers back.
+// Whatever ends a queue pair with an open gap gives the held buffers back.
 func TestHeldBuffersAreFreed(t *testing.T) {
 	for name, end := range map[string]func(*Endpoint, *side){
 		"reset":   func(_ *Endpoint, s *side) { s.qp.ToReset() },
@@ -436,7 +437,7 @@ func TestHeldBuffersAreFreed(t *testing.T) {
 	}
 }
 
-// Beyond its limit an endpoint drops what is ahead, and NAKs as any other.
+// Beyond its limit an endpoint drops packets behind gaps, and sends a NAK like any other.
 func TestHeldBuffersAreLimited(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -459,11 +460,11 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 	require.True(t, bytes.Equal(a.mem[:20000], b.mem[:20000]) && bytes.Equal(a.mem[:20000],
 		b2.mem[:20000]))
 	require.NotZero(t, p.b.counters.DropAhead)
-	require.NotZero(t, p.b.counters.HeldDropped, "the second had its share")
+	require.NotZero(t, p.b.counters.HeldDropped, "the second queue pair got its share")
 	p.conserved()
 }
 
-// No packet leaves that the peer's SACK could not speak of.
+// No packet leaves that the peer's SACK could not report.
 func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 	for _, op := range []SendOp{OpWrite, OpRead} {
 		p := newPair(t)
@@ -479,7 +480,7 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 		}
 		require.True(t, p.run(units.Second, func() bool {
 			require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32+20),
-				"a READ that begins within may end beyond")
+				"a READ that begins within the window may end beyond it")
 			if op == OpWrite {
 				require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32))
 			}
@@ -490,8 +491,8 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 	}
 }
 
-// TestPlainRoCEv2WithoutAgreement looks at every frame of lossy traffic between endpoints that
-// agreed to nothing.
+// TestPlainRoCEv2WithoutAgreement checks every frame of lossy traffic between endpoints that agreed
+// to nothing.
 func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(defaults())
@@ -512,15 +513,15 @@ func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	}
 }
 
-// The extension of whoever did not agree to it, of another connection, or about what was never
-// sent, changes nothing.
+// Packets of the extension from a peer that did not agree to it, of another connection, or about
+// packets never sent, have no effect.
 func TestForgedExtension(t *testing.T) {
 	type forged struct {
 		name  string
 		sack  uint16
 		op    wire.Opcode
 		psn   wire.PSN
-		tag   uint16 // beside the right one
+		tag   uint16 // added to the right one
 		bits  uint32
 		count func(*Counters) uint64
 	}
@@ -537,19 +538,19 @@ func TestForgedExtension(t *testing.T) {
 		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 {
 			return c.DropTag
 		}},
-		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
+		{"SACK of packets never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
 			return c.DropSACK
 		}},
-		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
+		{"empty SACK", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
 			return c.DropSACK
 		}},
-		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
+		{"ACK of packets never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
 			return c.DropGhostAck
 		}},
-		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
+		{"older than the newest ACK", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
 			return c.DropStaleAck
 		}},
-		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
+		{"a valid one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
 			return c.SelectiveAcks
 		}},
 	} {
@@ -585,9 +586,9 @@ func TestForgedExtension(t *testing.T) {
 			require.EqualValues(t, 1, c.count(&p.b.counters)-c.count(&was), "%+v", p.b.counters)
 			require.Equal(t, ReadyToSend, b.qp.State())
 			require.Empty(t, b.poll())
-			if c.name == "a whole one" {
+			if c.name == "a valid one" {
 				require.EqualValues(t, 2, p.b.counters.Retransmitted-was.Retransmitted,
-					"100 and 101; 102 is there")
+					"100 and 101; 102 has arrived")
 			} else {
 				require.Equal(t, was.Retransmitted, p.b.counters.Retransmitted)
 				require.Nil(t, b.qp.loss.recovery)
@@ -597,7 +598,7 @@ func TestForgedExtension(t *testing.T) {
 	}
 }
 
-// heard counts what congestion control hears.
+// heard counts the events that congestion control gets.
 type heard struct {
 	script
 	n map[cc.Kind]int
@@ -608,8 +609,8 @@ func (h *heard) On(ev *cc.Event, now units.Time) cc.Decision {
 	return h.script.On(ev, now)
 }
 
-// Congestion control hears of a loss once for a window, of every byte once, and of no delay that
-// a retransmission could have made.
+// A loss is reported to congestion control once for a window, every byte once, and no delay of a
+// retransmission.
 func TestWhatCongestionControlHears(t *testing.T) {
 	for _, op := range []SendOp{OpWrite, OpRead} {
 		p := newPair(t)
@@ -636,7 +637,7 @@ func TestWhatCongestionControlHears(t *testing.T) {
 	}
 }
 
-// Few packets outstanding have the shorter timeout, many the longer one.
+// With few packets outstanding the timeout is shorter than with many.
 func TestTwoTimeouts(t *testing.T) {
 	for _, c := range []struct {
 		packets int
@@ -703,7 +704,7 @@ func TestNothingIsAllocatedInRecovery(t *testing.T) {
 	}
 }
 
-// An offer is good for one connection, and what two of them agree to is accepted.
+// An offer is for one connection, and the agreement of two offers is accepted.
 func TestOffer(t *testing.T) {
 	p := newPair(t)
 	x, y := p.a.Offer(), p.b.Offer()

@@ -12,12 +12,12 @@ import (
 )
 
 // FuzzPacketSequence forges packets toward both ends of a connection, near its PSNs and with its
-// tags, among what it sends itself. Whatever comes: every request ends once, no buffer is lost, and
-// no more is kept than may be.
+// tags, among its own traffic. Whatever arrives, every request ends once, no buffer is lost, and no
+// more is kept than allowed.
 //
 // Each step takes seven bytes: what is posted and to whom the packet goes, its opcode, its distance
-// from the PSN that is expected or outstanding, flags, payload, the random numbers of its contents,
-// and how long until the next.
+// from the PSN that is expected or outstanding, flags, payload, the seed of its contents, and the
+// time until the next step.
 func FuzzPacketSequence(f *testing.F) {
 	f.Add([]byte{1, 3, byte(wire.RCAck), 0, 1, 0, 7, 1, 0, byte(wire.RCSendOnly), 2, 0, 8, 1, 2})
 	f.Add([]byte{1, 5, byte(wire.XACK), 1, 3, 36, 9, 3, 4, byte(wire.RCReadRequest), 255, 1, 0, 2,
@@ -97,10 +97,10 @@ func FuzzPacketSequence(f *testing.F) {
 	})
 }
 
-// mostRounds is far more than 64 packets and what they provoke take.
+// mostRounds is far more rounds than 64 packets and their consequences take.
 const mostRounds = 200_000
 
-// sequenced is the packet of a step, from a peer.
+// sequenced returns the packet of a step, as if from a peer.
 func sequenced(to, from *side, step []byte) []byte {
 	op, at := wire.Opcode(step[1]), to.qp.PSNs()
 	if op.Info().Name == "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// victim is an endpoint with a communication manager, and a link from which anybody may send to it.
+// victim is an endpoint with a communication manager, and a link from which anyone may send to it.
 type victim struct {
 	t    testing.TB
 	now  units.Time
@@ -36,8 +36,8 @@ func newVictim(t testing.TB) *victim {
 	return v
 }
 
-// hears delivers a message from an address to queue pair 1.
-func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
+// deliver delivers a message from an address to queue pair 1.
+func (v *victim) deliver(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	var tmpl wire.Template
 	require.NoError(v.t,
 		tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip,
@@ -53,8 +53,8 @@ func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	v.link.inbox = append(v.link.inbox, one[0])
 }
 
-// says polls once and returns the frames that leave.
-func (v *victim) says() (frames [][]byte) {
+// poll polls once and returns the frames that leave.
+func (v *victim) poll() (frames [][]byte) {
 	v.ep.Poll(v.now)
 	for _, b := range v.link.peer.inbox {
 		frames = append(frames, append([]byte(nil), b.Data()...))
@@ -64,22 +64,22 @@ func (v *victim) says() (frames [][]byte) {
 	return frames
 }
 
-// An answer of the communication manager goes to where its question came from, and the sender, whom
-// anybody may have invented, is no neighbour because of it.
+// An answer of the communication manager goes to where its question came from, and creates no
+// neighbour: the question's source may be forged.
 func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	for i := range neigh.MaxEntries + 1 {
 		ip := netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)})
 		mac := [6]byte{2, 0x66, 0, 0, byte(i >> 8), byte(i)}
-		// of a connection that nobody knows
+		// of an unknown connection
 		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2}
 		if i%2 == 1 {
-			m = &rdmacm.REQ{LocalID: 1, Service: 1} // nobody listens
+			m = &rdmacm.REQ{LocalID: 1, Service: 1} // no such service
 		}
-		v.hears(mac, ip, m)
-		frames := v.says()
-		require.Len(t, frames, 1, "the answer, and no question")
+		v.deliver(mac, ip, m)
+		frames := v.poll()
+		require.Len(t, frames, 1, "the answer, and no address resolution")
 		require.Equal(t, mac, [6]byte(frames[0]))
 		_, known := v.ep.Neighbors().Known(ip)
 		require.False(t, known)
@@ -88,7 +88,7 @@ func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v.queuePair(AddressVector{IP: netip.MustParseAddr("10.0.0.7")})
 }
 
-// What a connection says later than at once, when its program has decided, goes the same way.
+// A later answer, when the program has decided, takes the same path.
 func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
@@ -97,13 +97,13 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 		LocalResponseTimeout: 8, MaxCMRetries: 3,
 		Primary: rdmacm.Path{LocalGID: ip, RemoteGID: netip.MustParseAddr("10.0.0.2")}}
 	rdmacm.IPHeader{Source: ip, Destination: netip.MustParseAddr("10.0.0.2")}.Put(r.Private[:])
-	v.hears(mac, ip, &r)
-	require.Empty(t, v.says())
+	v.deliver(mac, ip, &r)
+	require.Empty(t, v.poll())
 	event, ok := v.cm.Event()
 	require.True(t, ok)
 	require.NoError(t, event.Conn.Accept(rdmacm.Offer{QPN: 0x99, PSN: 1}, v.now))
-	for tries := 0; tries < 5; { // the REP, again and again, and at last a REJ
-		for _, frame := range v.says() {
+	for tries := 0; tries < 5; { // the REP is repeated, and a REJ follows
+		for _, frame := range v.poll() {
 			require.Equal(t, mac, [6]byte(frame))
 			tries++
 		}
@@ -112,13 +112,14 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	require.False(t, v.ep.Busy())
 }
 
-// The next hop that the table knows goes before the address that a frame claims to come from.
+// A next hop in the neighbour table takes precedence over the address from which a frame claims to
+// come.
 func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v := newVictim(t)
 	ip := netip.MustParseAddr("10.0.0.7")
 	_, err := v.ep.Neighbors().Resolve(ip, v.now)
 	require.NoError(t, err)
-	v.says()
+	v.poll()
 	real := [6]byte{2, 0, 0, 0, 0, 7}
 	reply := make([]byte, 60) // ARP, RFC 826
 	copy(reply, v.link.mac[:])
@@ -133,24 +134,23 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v.link.Alloc(one[:])
 	one[0].SetLen(copy(one[0].Room(), reply))
 	v.link.inbox = append(v.link.inbox, one[0])
-	require.Empty(t, v.says())
-	v.hears([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	frames := v.says()
+	require.Empty(t, v.poll())
+	v.deliver([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	frames := v.poll()
 	require.Len(t, frames, 1)
 	require.Equal(t, real, [6]byte(frames[0]))
 }
 
-// A frame that claims to come from a group of stations is dropped: nobody could be answered.
+// A frame that claims to come from a group address is dropped: it could not be answered.
 func TestManagementFromAGroup(t *testing.T) {
 	v := newVictim(t)
-	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
+	v.deliver([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
 		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	require.Empty(t, v.says())
+	require.Empty(t, v.poll())
 	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
 }
 
-// Queue pairs and address handles hold their neighbours, from when they name them until they are
-// reset or destroyed.
+// Queue pairs and address handles hold their neighbours until they are reset or destroyed.
 func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
@@ -200,8 +200,8 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	return qp
 }
 
-// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its
-// neighbour forgotten.
+// A datagram that waits for its neighbour leaves although its address handle was destroyed and its
+// neighbour evicted.
 func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	v := newVictim(t)
 	to := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
@@ -217,6 +217,6 @@ func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	}
 	require.True(t, forgotten.Evicted())
 	require.False(t, ah.resolved())
-	require.NotSame(t, forgotten, ah.neighbor, "it is asked for again")
+	require.NotSame(t, forgotten, ah.neighbor, "it is resolved again")
 	require.False(t, ah.neighbor.Evicted())
 }

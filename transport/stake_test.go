@@ -9,14 +9,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// For how long something is at stake follows from how long answers took, within bounds.
+// How long an answer is expected follows from how long answers took, within bounds.
 func TestStake(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		answers units.Duration // each of many
+		answers units.Duration // the time that each of many answers takes
 		want    units.Duration
 	}{
-		{"nothing was answered yet", 0, 100 * us},
+		{"no answers yet", 0, 100 * us},
 		{"answers of 5 us", 5 * us, 100 * us},
 		{"answers of 50 us", 50 * us, 200 * us},
 		{"answers of 1 ms", units.Millisecond, 2 * units.Millisecond},
@@ -41,7 +41,7 @@ func TestStake(t *testing.T) {
 	}
 }
 
-// One long answer moves it by an eighth.
+// One late answer counts one eighth.
 func TestStakeIsSmoothed(t *testing.T) {
 	var s stake
 	s.ask(at(0))
@@ -53,11 +53,11 @@ func TestStakeIsSmoothed(t *testing.T) {
 	s.ask(at(2000))
 	s.answered(at(4_000_000))
 	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.trip,
-		"no answer counts as more than 2 ms")
+		"an answer counts as at most 2 ms")
 }
 
-// Data and probes are at stake, until a while after the newest left; answers to the peer are not,
-// nor is what nobody acknowledges.
+// An answer is expected to data and probes, until a while after the newest left; not to answers,
+// nor to packets that are not acknowledged.
 func TestWhatIsAtStake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestWhatIsAtStake(t *testing.T) {
 		{"a WRITE of the peer's", func(p *pair, a, b *side, _ *steered) {
 			b.write(p.t, a, 64)
 		}, RC, false, true},
-		{"a WRITE that nobody acknowledges", func(p *pair, a, b *side, _ *steered) {
+		{"a WRITE that is not acknowledged", func(p *pair, a, b *side, _ *steered) {
 			a.write(p.t, b, 64)
 		}, UC, false, false},
 		{"a probe", func(p *pair, _, _ *side, s *steered) { s.probeAt(p.now) }, RC, true, false},
@@ -93,7 +93,7 @@ func TestWhatIsAtStake(t *testing.T) {
 		assert.Equal(t, c.ours, p.a.AtStake(p.now), c.name)
 		assert.Equal(t, c.theirs, p.b.AtStake(p.now), c.name)
 		p.settle(units.Millisecond)
-		assert.False(t, p.a.AtStake(p.now), "%s: the answer came, or will not", c.name)
+		assert.False(t, p.a.AtStake(p.now), "%s: the answer arrived, or will not", c.name)
 		assert.False(t, p.b.AtStake(p.now), c.name)
 	}
 }

@@ -10,61 +10,61 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// InitAttr is what RESET→INIT sets.
+// InitAttr has the attributes of RESET→INIT.
 type InitAttr struct {
 	Access Access // what the peer may do through this queue pair
 	PKey   uint16 // 0 means the default partition, 0xffff
 	QKey   uint32 // UD
 }
 
-// AddressVector says how to reach a peer.
+// AddressVector is the address of a peer and the path to it (ibv_ah_attr).
 type AddressVector struct {
 	IP           netip.Addr
-	Source       netip.Addr // one of ours; zero: chosen by IP
+	Source       netip.Addr // an address of the endpoint; zero: chosen by IP
 	TrafficClass uint8      // DSCP and ECN
 	HopLimit     uint8      // 0 means 64
 	FlowLabel    uint32     // IPv6
 	SourcePort   uint16     // UDP; 0: chosen from the queue pair numbers, 0xC000..0xFFFF
 }
 
-// RTRAttr is what INIT→RTR sets: how to reach the peer, and what to expect of it.
+// RTRAttr has the attributes of INIT→RTR: the path to the peer, and what to expect of it.
 type RTRAttr struct {
 	Path            AddressVector
 	PathMTU         units.Bytes
 	DestQPN         wire.QPN
 	RecvPSN         wire.PSN // of the first packet from the peer
-	MaxDestRdAtomic int      // READs and atomics of the peer that we answer at a time
-	MinRNRTimer     uint8    // code of the time the peer shall wait after an RNR NAK
+	MaxDestRdAtomic int      // the peer's READs and atomics that are answered at a time
+	MinRNRTimer     uint8    // code of the time that the peer must wait after an RNR NAK
 	// AnswerClass is the traffic class of ACKs and CNPs, which carry no payload and should not wait
 	// behind data; 0 means the path's. They are never ECN capable.
 	AnswerClass uint8
 
-	// Extension is what came of Endpoint.Offer and the peer's offer (wire.Agree). The zero value is
-	// plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
+	// Extension is the outcome of Endpoint.Offer and the peer's offer (wire.Agree). The zero value
+	// is plain RoCEv2, with go-back-N; FeatureSACK gives a reliable connection selective repeat.
 	Extension wire.Agreement
 }
 
-// RTSAttr is what RTR→RTS sets: how to send.
+// RTSAttr has the attributes of RTR→RTS: how to send.
 type RTSAttr struct {
 	SendPSN     wire.PSN // of our first packet
-	Timeout     uint8    // 4.096 µs · 2^Timeout; 0 never times out
+	Timeout     uint8    // 4.096 µs · 2^Timeout; 0 means no timeout
 	RetryCount  uint8    // 0..7
-	RNRRetry    uint8    // 0..7, 7 for ever
-	MaxRdAtomic int      // READs and atomics of ours outstanding at a time
+	RNRRetry    uint8    // 0..7; 7 means no limit
+	MaxRdAtomic int      // our READs and atomics outstanding at a time
 
-	// RTOLow and RTOHigh are used instead of Timeout when not zero: RTOLow while fewer than three
-	// packets are outstanding, RTOHigh otherwise (IRN section 3.1; its experiments have 100 µs and
+	// RTOLow and RTOHigh replace Timeout if they are not zero: RTOLow while fewer than three
+	// packets are outstanding, RTOHigh otherwise (IRN section 3.1; its experiments use 100 µs and
 	// 320 µs).
 	RTOLow, RTOHigh units.Duration
 	// MaxInFlight bounds the window of congestion control, for instance by the path's
-	// bandwidth-delay product (IRN section 3.2); 0 does not.
+	// bandwidth-delay product (IRN section 3.2); 0 means no bound.
 	MaxInFlight units.Bytes
-	// Reordering is how much later than a packet behind it a packet may arrive and not count as
-	// lost: networks with priorities or several paths reorder. Only with selective repeat; 0 takes
-	// each gap as a loss at once.
+	// Reordering is how much later than a packet behind it a packet may arrive without counting as
+	// lost: networks with priorities or several paths reorder. It requires selective repeat; 0
+	// takes each gap as a loss at once.
 	Reordering units.Duration
-	// Class is the class that requests leave in: ClassData, the zero value, or one from
-	// packet.Classes on, where the port has such. Queue pairs of a higher one go first.
+	// Class is the class in which requests leave: ClassData, the zero value, or one from
+	// packet.Classes on, if the port has it. Queue pairs of a higher class go first.
 	Class packet.Class
 }
 
@@ -87,9 +87,9 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 		fmt.Sprintf(format, args...), ErrInvalid)
 }
 
-// ToReset forgets everything the queue pair was doing, without completions.
+// ToReset drops everything in progress, without completions.
 func (qp *QueuePair) ToReset() {
-	if qp.ep.qps.find(qp.Num) == qp { // or else its flow's name may be another's
+	if qp.ep.qps.find(qp.Num) == qp { // otherwise its flow ID may be another flow's
 		qp.clear()
 	}
 }
@@ -165,7 +165,7 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 	e := qp.ep
 	switch {
 	case !validMTU(a.PathMTU):
-		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
+		return qp.bad("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096", int64(a.PathMTU))
 	case a.PathMTU > PathMTUFor(e.info.MTU):
 		return qp.bad("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
@@ -176,8 +176,8 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
-			wire.MaxSACKBits)
+		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
+			a.Extension.SACKBits, wire.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
@@ -185,8 +185,8 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 	return nil
 }
 
-// agreeExtension takes over what the peer agreed to as far as it makes packets longer, and checks
-// that these fit the port. It reports whether packets carry Bolt's flags.
+// agreeExtension applies the agreed features that make packets longer, and checks that packets fit
+// the port. It returns whether packets carry Bolt's flags.
 func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 	e := qp.ep
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
@@ -203,15 +203,15 @@ func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR", "packets say by which token they left, and have no place "+
+				return false, qp.bad("RTR", "packets that carry their grant have no room "+
 					"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
 	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
-			"for switches", int64(a.PathMTU), e.info.Name,
+		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d "+
+			"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil
@@ -242,8 +242,9 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	case a.Reordering < 0 || a.Reordering > maxReordering:
 		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
-		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data "+
-			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
+		return qp.bad("RTS", "class %d is not a class of data; the port has %d classes, of "+
+			"which those from %d on are for data besides ClassData",
+			a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
 	qp.snd.begin(&a)
@@ -256,8 +257,8 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	return nil
 }
 
-// ToSQD moves RTS→SQD: no new work request begins; AsyncSQDrained tells when nothing is
-// outstanding.
+// ToSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
+// outstanding any more.
 func (qp *QueuePair) ToSQD() error {
 	if err := qp.want("SQD", ReadyToSend); err != nil {
 		return err
@@ -293,7 +294,7 @@ func (qp *QueuePair) Connect(i InitAttr, rtr RTRAttr, rts RTSAttr) error {
 	return qp.ToRTS(rts)
 }
 
-// fatal moves the queue pair to the error state by itself, telling why.
+// fatal moves the queue pair to the error state by itself, with an event of the given kind.
 func (qp *QueuePair) fatal(kind AsyncKind) {
 	if qp.state == Errored {
 		return
@@ -330,15 +331,16 @@ func validMTU(m units.Bytes) bool {
 	return m == MTU256 || m == MTU512 || m == MTU1024 || m == MTU2048 || m == MTU4096
 }
 
-// sourcePort spreads connections over the ports that switches and NICs hash (annex A17.9.2). Both
-// ends compute the same, so a symmetric hash keeps both directions on one path.
+// sourcePort spreads connections over the paths that switches and NICs choose by hashing the port
+// (annex A17.9.2). Both ends compute the same port, so a symmetric hash keeps both directions on
+// one path.
 func sourcePort(a, b wire.QPN) uint16 {
 	h := uint32(a) * uint32(b)
 	h ^= h>>20 ^ h>>10
 	return uint16(h&0x3fff) | firstPort
 }
 
-// address completes a path into everything a packet's headers need.
+// address completes a path to everything that a packet's headers need.
 func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Address, error) {
 	if !p.IP.IsValid() {
 		return wire.Address{}, fmt.Errorf("no peer address: %w", ErrInvalid)
@@ -360,7 +362,7 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// applyNewDecision takes over the newest decision of congestion control.
+// applyNewDecision applies the newest decision of congestion control.
 func (cong *congestion) applyNewDecision() {
 	qp := cong.conn()
 	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
@@ -390,8 +392,8 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	}
 }
 
-// failAt ends the request at index i of the send queue with an error, after flushing those before
-// it, and everything behind it by the error state.
+// failAt completes the request at index i of the send queue with an error, after flushing those
+// before it, and moves the queue pair to the error state, which flushes those behind it.
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 	qp.snd.failAt(i, s)
 	qp.fatal(kind)
@@ -406,5 +408,5 @@ func (snd *sender) failAt(i uint32, s Status) {
 	}
 }
 
-// failHead ends the oldest outstanding request with an error.
+// failHead completes the oldest outstanding request with an error.
 func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }

@@ -10,12 +10,12 @@ import (
 )
 
 // A queue pair that was destroyed while it waited for a neighbour does not touch the timer of the
-// one that has its flow's name now, nor does a program that resets it.
+// one that has its flow ID now, nor does a program that resets it.
 func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.depth = 4
-	p.la.tamper = func([]byte) int { return 0 } // nobody answers, or asks
+	p.la.tamper = func([]byte) int { return 0 } // no address is resolved
 	p.lb.tamper = p.la.tamper
 	old, b := p.connected(o)
 	old.write(t, b, 8)
@@ -34,7 +34,7 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
 }
 
-// A queue pair that lost a completion and was reset before the endpoint saw to it starts afresh.
+// A queue pair that lost a completion and was reset before the endpoint handled that starts afresh.
 func TestResetAfterAnOverrun(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

@@ -33,12 +33,12 @@ func TestUnreliableConnection(t *testing.T) {
 				QPN: b.qp.Num}}, p.await(b, 2))
 		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2],
 			b.mem[50000:50000+n/2]))
-		require.Zero(t, p.b.counters.AcksSent, "nobody acknowledges")
+		require.Zero(t, p.b.counters.AcksSent, "UC has no acknowledgements")
 		p.conserved()
 	}
 }
 
-// No ACK ever opens a window of UC: a message longer than the window goes as one.
+// No ACK opens a window of UC: a message longer than the window leaves at once.
 func TestUnreliableConnectionKnowsNoWindow(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -51,7 +51,7 @@ func TestUnreliableConnectionKnowsNoWindow(t *testing.T) {
 	require.True(t, bytes.Equal(a.mem[:10000], b.mem[:10000]))
 }
 
-// A lost packet of UC costs its message and no other; the receive it held serves the next one.
+// A lost packet of UC costs its message and no other; its receive is used for the next one.
 func TestUnreliableConnectionLosesWholeMessages(t *testing.T) {
 	for _, lost := range []wire.Opcode{wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLast} {
 		p := newPair(t)
@@ -88,7 +88,7 @@ func TestUnreliableConnectionIgnoresForbiddenWrites(t *testing.T) {
 	require.Equal(t, ReadyToSend, b.qp.State())
 }
 
-// A datagram is of its queue pair's partition, whatever address handle it goes by.
+// A datagram belongs to its queue pair's partition, whatever its address handle.
 func TestDatagramsStayInTheirPartition(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -130,9 +130,9 @@ func TestDatagrams(t *testing.T) {
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:1001], b.mem[40:1041]))
 	require.EqualValues(t, 0x45, b.mem[20],
-		"the IPv4 header stands in the last 20 bytes of the GRH")
+		"the last 20 bytes of the GRH are the IPv4 header")
 
-	// What must not be delivered, and what says so.
+	// Datagrams that must not be delivered, and what counts them.
 	for _, c := range []struct {
 		name  string
 		spoil func(wr *WorkRequest)
@@ -176,18 +176,18 @@ func TestDatagramToNobodyCompletes(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah,
 			RemoteQPN: 5})
 	}
-	require.Len(t, p.await(a, 3), 3, "nothing hangs on a neighbour that does not answer")
+	require.Len(t, p.await(a, 3), 3, "a neighbour that does not answer holds nothing up")
 	require.EqualValues(t, 3, p.a.counters.NoNeighbor)
 }
 
-// What completes while a round transmits, the program in the loop sees at the same instant: Poll
-// asks for another round.
+// A program in the loop sees what completes while a round transmits at the same time: Poll asks for
+// another round.
 func TestOnRoundSeesWhatTransmissionCompleted(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.kind = UC
 	a, _ := p.connected(o)
-	p.settle(units.Millisecond) // neighbours get to know each other
+	p.settle(units.Millisecond) // the neighbour entries are resolved
 	seen := 0
 	p.a.OnRound(func(units.Time) {
 		var wcs [4]WorkCompletion

@@ -24,7 +24,7 @@ func TestStateMachine(t *testing.T) {
 	require.NoError(t, qp.ToInit(InitAttr{}))
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is none of 256")
+	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is not 256, 512")
 	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}),
 		"no peer address")
 	require.Equal(t, Init, qp.State(), "a refused transition changes nothing")
@@ -108,10 +108,10 @@ func TestSharedReceiveQueue(t *testing.T) {
 	bs[0].qp.ToError()
 	ev, _ = p.b.PollAsync()
 	require.Equal(t, AsyncLastWQEReached, ev.Kind)
-	require.Equal(t, 2, srq.Len(), "what is shared is not flushed")
+	require.Equal(t, 2, srq.Len(), "a shared queue is not flushed")
 }
 
-// A receive that a message has begun to fill keeps its elements when others are posted meanwhile.
+// A receive that a message has begun to fill keeps its elements when others are posted.
 func TestReceivesPostedDuringAMessage(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -161,7 +161,7 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 		kinds[ev.Kind]++
 	}
 	require.Equal(t, map[AsyncKind]int{AsyncCQError: 1, AsyncQPFatal: 1}, kinds)
-	require.Equal(t, 2, small.Len(), "what fitted is still there")
+	require.Equal(t, 2, small.Len(), "completions that fitted are kept")
 }
 
 func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
@@ -193,7 +193,7 @@ func TestRefusedRequests(t *testing.T) {
 		name string
 		wr   WorkRequest
 		err  error
-		says string
+		want string
 	}{
 		{"too many elements", WorkRequest{SGList: make([]SGE, 5)}, ErrInvalid,
 			"5 elements, the queue takes 4"},
@@ -210,7 +210,7 @@ func TestRefusedRequests(t *testing.T) {
 	} {
 		err := a.qp.PostSend(&c.wr)
 		require.ErrorIs(t, err, c.err, c.name)
-		require.ErrorContains(t, err, c.says, c.name)
+		require.ErrorContains(t, err, c.want, c.name)
 	}
 	for range 2 {
 		a.post(t, WorkRequest{SGList: []SGE{a.mr.SGE(0, 1)}})
@@ -256,7 +256,7 @@ func TestPortWithoutBuffersOrRoom(t *testing.T) {
 	p.conserved()
 }
 
-// Congestion control's hold and a window of a byte neither lose nor stop anything.
+// Neither a hold nor a window of one byte loses or stops anything.
 func TestWindowAndHold(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -277,7 +277,7 @@ func TestWindowAndHold(t *testing.T) {
 	p.conserved()
 }
 
-// script is an algorithm that notes what it hears.
+// script is an algorithm that records its events.
 type script struct {
 	decision        cc.Decision
 	inFlight, acked units.Bytes
@@ -330,7 +330,7 @@ func TestNothingIsAllocatedPerPacket(t *testing.T) {
 	}
 }
 
-// A hundred thousand queue pairs fit: at most a KiB each beyond their queues.
+// A hundred thousand queue pairs fit in memory: each takes at most a KiB beyond its queues.
 func TestQueuePairsAreSmall(t *testing.T) {
 	n := 100_000
 	if testing.Short() {
@@ -392,8 +392,8 @@ func TestPingAndSilence(t *testing.T) {
 	require.False(t, errors.Is(err, ErrState))
 }
 
-// The PSNs of a READ are all taken at once, and the last must come behind the first: 2^31 bytes in
-// packets of 256 do not.
+// A READ takes all its PSNs at once, and the last must come after the first: 2^31 bytes in packets
+// of 256 are too many.
 func TestLongestREAD(t *testing.T) {
 	for _, c := range []struct {
 		mtu    units.Bytes

@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Nothing can be made of, or posted to, what was destroyed, and nothing is destroyed twice.
-// FuzzVerbs found that a shared receive queue could be.
+// Destroyed objects cannot be used, posted to, or destroyed again. FuzzVerbs found that a shared
+// receive queue could be.
 func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	p := newPair(t)
 	e, pd := p.a, p.a.AllocPD()
@@ -43,8 +43,8 @@ func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
-// A datagram needs an address handle that was not destroyed, and a queue pair number that a
-// packet can have. FuzzVerbs found that others were accepted.
+// A datagram needs an address handle that was not destroyed, and a queue pair number that fits in a
+// packet. FuzzVerbs found that others were accepted.
 func TestDatagramsNeedADestination(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -60,8 +60,8 @@ func TestDatagramsNeedADestination(t *testing.T) {
 	require.ErrorIs(t, a.qp.PostSend(&wr), ErrInvalid)
 }
 
-// A datagram whose next hop does not answer ends after a while, and then it has begun, too.
-// FuzzVerbs found that it had not: afterwards requests left in SQD, which no event ended.
+// A datagram whose next hop does not answer completes after a while, and counts as begun. FuzzVerbs
+// found that it did not: later requests left in SQD, which no event ended.
 func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

@@ -18,8 +18,8 @@ type verbsPost struct {
 	signaled  bool
 	length    int
 	imm       uint32
-	data      []byte // that a message carries, or a READ brings; nil: the oracle does not know
-	area      *area  // where a receive, or what is read, goes; nil: somewhere else
+	data      []byte // that a message carries, or a READ returns; nil: unknown to the oracle
+	area      *area  // where a receive, or a READ, is written; nil: somewhere else
 	target    *verbsRegion
 	offset    uint64 // in target
 	toQPN     wire.QPN
@@ -37,8 +37,8 @@ func (p *verbsPost) end() {
 	}
 }
 
-// elements draws a scatter/gather list: of any regions, also out of their bounds, or with bad keys.
-// good says that all of it may be read.
+// elements draws a scatter/gather list: of any regions, also outside their bounds, or with bad
+// keys. It returns the list and its length.
 func (h *verbsHost) elements(most int) (list []SGE, total uint64) {
 	n := h.pick(min(most, 4) + 2)
 	for range n {
@@ -74,7 +74,7 @@ func (r *verbsRegion) memory() []byte {
 	return r.mem
 }
 
-// find draws a live region of a kind, nil where there is none.
+// find draws a live region of a kind, or returns nil if there is none.
 func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 	i := h.byte()
 	for n := range h.regions {
@@ -85,7 +85,7 @@ func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 	return nil
 }
 
-// source draws what a message is made of: most often of one piece, or pieces, of a source.
+// source draws the source of a message: most often one piece, or several, of a sourceRegion.
 func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
 	how := h.byte()
 	if how&3 == 3 {
@@ -113,7 +113,7 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	return true
 }
 
-// destination draws where a READ or atomic of n bytes goes to.
+// destination draws where a READ or atomic of n bytes is written.
 func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
 	how, most := h.byte(), max(q.init.MaxSendSGE, 1)
 	p.length = 8
@@ -123,7 +123,7 @@ func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits
 	r := h.find(inboxRegion, q.pd)
 	if how&7 == 7 || r == nil {
 		list, total := h.elements(most)
-		for i := range list { // into a place of somebody else it must not go
+		for i := range list { // it must not write to another request's area
 			if h.isInbox(list[i].LKey) {
 				list[i].LKey = 3
 			}
@@ -147,7 +147,7 @@ func (h *verbsHost) isInbox(key uint32) bool {
 	return false
 }
 
-// suited returns a region that allows an operation, or r where there is none.
+// suited returns a region that allows an operation, or r if there is none.
 func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
 	for _, x := range append([]*verbsRegion{r}, h.regions...) {
 		switch {
@@ -160,7 +160,7 @@ func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
 	return r
 }
 
-// remote draws what a request names at the peer.
+// remote draws the peer's memory that a request names.
 func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 	r, ok := anyOf(h.far, h.far.regions)
 	if ok && !h.chance(8) {
@@ -192,13 +192,13 @@ func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 	}
 }
 
-// within says whether the target has what the request names.
+// within reports whether the target contains what the request names.
 func (p *verbsPost) within() bool {
 	size := uint64(len(p.target.mem))
 	return p.offset <= size && uint64(p.length) <= size-p.offset
 }
 
-// postSend posts any operation, most of them such that they can be.
+// postSend posts any operation; most are valid.
 func (h *verbsHost) postSend() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {
@@ -256,7 +256,7 @@ func (h *verbsHost) datagram(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bo
 	return ok && !ah.gone && wr.RemoteQPN < 1<<24 && p.length <= int(q.mtu) && wr.Op <= OpSendImm
 }
 
-// accepted compares what became of a post with what should, and keeps it.
+// accepted compares the result of a post with what is expected, and records the request.
 func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	switch {
 	case q.gone || q.state < ReadyToSend:
@@ -280,7 +280,7 @@ func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	q.life.sends = append(q.life.sends, p)
 }
 
-// postRecv posts a receive, most often with a place of its own in an inbox.
+// postRecv posts a receive, most often with an area of its own in an inbox.
 func (h *verbsHost) postRecv() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {
@@ -349,7 +349,7 @@ func (h *verbsHost) receive(pd *verbsPD, most int) (p *verbsPost, rr RecvRequest
 	return p, rr, len(list) <= most && total <= maxMessage
 }
 
-// cancel takes back what has not left.
+// cancel cancels requests that have not left.
 func (h *verbsHost) cancel() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {

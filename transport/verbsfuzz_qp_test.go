@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// verbsQP is a queue pair and what the oracle knows of it.
+// verbsQP is a queue pair and what the oracle expects of it.
 type verbsQP struct {
 	*QueuePair
 	host           *verbsHost
@@ -19,25 +19,25 @@ type verbsQP struct {
 	gone           bool
 	state          State
 	life           *verbsLife
-	// round after which it was found in the error state by itself, 0: it was not
+	// the round after which it was found to have failed by itself; 0: it has not
 	fell     int
-	told     bool // of that, by an event
-	draining bool // in SQD, and no event has said yet that nothing is outstanding
+	told     bool // an event reported that
+	draining bool // in SQD, without an event yet that nothing is outstanding
 }
 
-// verbsLife is what happened between two resets of a queue pair.
+// verbsLife is the time between two resets of a queue pair.
 type verbsLife struct {
 	qp      *verbsQP
-	sends   []*verbsPost // in the order they were posted
+	sends   []*verbsPost // in the order in which they were posted
 	ended   int          // sends before it have completed, or need not
 	recvs   []*verbsPost // that have not completed, unless the queue is a shared one
 	failed  bool         // a request ended with an error
-	told    bool         // which was not that of a flush
-	lossy   bool         // a completion was lost: the oracle knows no more what to expect
-	peer    *verbsLife   // to which connect connected it
-	got     int          // messages that came from there
+	told    bool         // with another status than that of a flush
+	lossy   bool         // a completion was lost: the oracle does not know what to expect
+	peer    *verbsLife   // that to which connect connected it
+	got     int          // messages received from the peer
 	access  Access
-	bounded bool // what is posted ends in a time that is bounded
+	bounded bool // everything posted ends within a bounded time
 	reads   int  // max_rd_atomic
 }
 
@@ -66,7 +66,7 @@ func (h *verbsHost) createQP() {
 	h.tryCreateQP(q)
 }
 
-// creatable says whether a queue pair may be made.
+// creatable reports whether a queue pair may be created.
 func (q *verbsQP) creatable() bool {
 	in := func(n, low, high int) bool { return n >= low && n <= high }
 	i := &q.init
@@ -110,8 +110,8 @@ func (q *verbsQP) destroy() {
 	require.Nil(q.host.t, q.host.ep.QueuePair(q.Num))
 }
 
-// newLife ends all that is posted: it will not complete. It comes before the call that does so,
-// after which nothing is there to be looked at.
+// newLife ends everything posted, which will not complete. It comes before the call that causes
+// this, after which there is nothing to look at.
 func (q *verbsQP) newLife() {
 	if q.gone {
 		return
@@ -149,9 +149,9 @@ func (h *verbsHost) toError() {
 	}
 }
 
-// die moves the queue pair to the error state; all it has ends before the call returns.
+// die moves the queue pair to the error state; everything posted ends before the call returns.
 func (q *verbsQP) die() {
-	early := q.State() == Errored // and was perhaps not flushed yet
+	early := q.State() == Errored // and perhaps not flushed yet
 	q.ToError()
 	if q.state != Reset && q.state != Errored {
 		q.state = Errored
@@ -162,7 +162,7 @@ func (q *verbsQP) die() {
 	}
 }
 
-// flushed checks that nothing is left in the queues.
+// flushed checks that the queues are empty.
 func (q *verbsQP) flushed() {
 	t := q.host.t
 	require.Equal(t, q.init.MaxSendWR, q.SendRoom(), "QP %#x in the error state", uint32(q.Num))
@@ -176,7 +176,7 @@ func (q *verbsQP) flushed() {
 	}
 }
 
-// firstFailed is where among the requests the first stands that failed, and was not taken back.
+// firstFailed returns the index of the first request that failed and was not cancelled.
 func (q *verbsQP) firstFailed() int {
 	for i, p := range q.life.sends {
 		if p.done && p.status != StatusSuccess && !p.cancelled {
@@ -186,7 +186,8 @@ func (q *verbsQP) firstFailed() int {
 	return len(q.life.sends)
 }
 
-// modify calls a verb that changes the state, which it may from some states, with a valid argument.
+// modify calls a verb that changes the state, which is allowed in some states, with a valid
+// argument or not.
 func (q *verbsQP) modify(valid bool, to State, change func() error, from ...State) {
 	before, may := q.State(), false
 	for _, s := range from {
@@ -203,7 +204,7 @@ func (q *verbsQP) modify(valid bool, to State, change func() error, from ...Stat
 		q.state = to
 		return
 	}
-	require.Equal(q.host.t, before, q.State(), "what was refused changes nothing")
+	require.Equal(q.host.t, before, q.State(), "a refused call changes nothing")
 }
 
 func (h *verbsHost) toInit() {
@@ -219,7 +220,7 @@ func (h *verbsHost) toInit() {
 	}
 }
 
-// toRTR draws every attribute, most of them valid.
+// toRTR draws every attribute; most are valid.
 func (h *verbsHost) toRTR() {
 	q, ok := anyOf(h, h.qps)
 	to, ok2 := anyOf(h, h.far.qps)
@@ -293,7 +294,7 @@ func (h *verbsHost) toSQD() {
 	}
 }
 
-// nextPSN is far from those of other connections: what of these is still under way means nothing.
+// nextPSN returns a PSN far from those of other connections, whose packets may still be in flight.
 func (w *verbsWorld) nextPSN() uint32 {
 	w.connected++
 	return uint32(w.connected)*0x9e3779 + uint32(w.pick(2))*0xffff00&0xff&wire.PSNMask
@@ -313,7 +314,7 @@ func (h *verbsHost) connectOp() {
 	h.connect(a, b)
 }
 
-// connect connects two queue pairs with attributes that fit each other.
+// connect connects two queue pairs with matching attributes.
 func (w *verbsWorld) connect(a, b *verbsQP) {
 	mtu := oneOf[units.Bytes](w, 1024, 256, 4096)
 	features := oneOf(w, 0, wire.FeatureSACK,
@@ -348,7 +349,8 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 	a.life.peer, b.life.peer = b.life, a.life
 }
 
-// standard makes one of everything on both endpoints, and connects queue pairs of all kinds.
+// standard creates one object of every kind on both endpoints, and connects queue pairs of all
+// types.
 func (w *verbsWorld) standard(depth int) {
 	for _, h := range w.hosts {
 		h.allocPD()

@@ -13,7 +13,7 @@ type SGE struct {
 	LKey   uint32
 }
 
-// SendOp is what a send work request does.
+// SendOp is the operation of a send work request.
 type SendOp uint8
 
 // The operations of a send queue (ibv_wr_opcode).
@@ -39,11 +39,11 @@ func (o SendOp) String() string {
 	return fmt.Sprintf("SendOp(%d)", uint8(o))
 }
 
-// hasResponse reports whether the operation brings data back: READ and the atomics.
+// hasResponse reports whether the operation returns data: READ and the atomics.
 func (o SendOp) hasResponse() bool { return o >= OpRead }
 func (o SendOp) isAtomic() bool    { return o >= OpCmpSwap }
 
-// completes reports whether the peer's program gets a completion of it: SENDs and WRITE with
+// completes reports whether the peer's program gets a completion: for a SEND, and a WRITE with
 // immediate.
 func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
 
@@ -58,7 +58,8 @@ const (
 	Inline                          // copy the data now; the buffers are free when PostSend returns
 )
 
-// WorkRequest is one entry for a send queue. PostSend copies it; nothing in it is kept.
+// WorkRequest is an entry of a send queue (ibv_send_wr). PostSend copies it, and keeps no reference
+// to it.
 type WorkRequest struct {
 	ID    uint64 // returned in the completion
 	Op    SendOp
@@ -80,14 +81,14 @@ type WorkRequest struct {
 	RemoteQKey uint32
 }
 
-// RecvRequest is one entry for a receive queue.
+// RecvRequest is an entry of a receive queue (ibv_recv_wr).
 type RecvRequest struct {
 	ID     uint64
 	SGList []SGE
 }
 
-// sendWQE is a work request in its queue. It holds no pointer, so that the collector need not
-// look at send queues.
+// sendWQE is a work request in its queue. It has no pointer, so that the garbage collector need not
+// scan send queues.
 type sendWQE struct {
 	id         uint64
 	remoteAddr uint64
@@ -102,8 +103,8 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// sendQueue is the memory of a send queue: its requests, a ring, and what only some of them need,
-// slot for slot.
+// sendQueue is the memory of a send queue: a ring of requests, and, slot by slot, what only some of
+// them need.
 type sendQueue struct {
 	wqes      []sendWQE
 	pd        *ProtectionDomain

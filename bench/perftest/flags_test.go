@@ -209,9 +209,9 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target to move, " +
 			"want ledbat-dc or swift"},
 		{writeBW, "--cc swift --prio 8",
-			"--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
+			"--prio 8: prioplus: priority 8 out of range [0, 8)"},
 		{writeBW, "--cc swift --prio 1,-1",
-			"--prio -1: prioplus: priority -1 is beyond the channels"},
+			"--prio -1: prioplus: priority -1 out of range"},
 		{writeBW, "--cc swift --prio high", "invalid argument \"high\" for \"--prio\""},
 		{writeBW, "--cc swift --channels 8", "--channels: no queue pair has a priority; add " +
 			"--prio"},

@@ -33,7 +33,7 @@ func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) 
 		}
 	}
 	for _, paper := range papers {
-		problems = append(problems, strangers(c, dir, paper)...)
+		problems = append(problems, unknownResults(c, dir, paper)...)
 	}
 	return problems
 }
@@ -67,8 +67,8 @@ func read(e *claims.Experiment, dir string) (*claims.Result, string, error) {
 	return r, path, err
 }
 
-// strangers returns the results whose experiments are not in the catalogue.
-func strangers(c *claims.Catalogue, dir, paper string) []string {
+// unknownResults returns the results whose experiments are not in the catalogue.
+func unknownResults(c *claims.Catalogue, dir, paper string) []string {
 	entries, err := os.ReadDir(filepath.Join(dir, paper))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Results reports each missing result
 		return []string{err.Error()}

@@ -31,7 +31,8 @@ func NewResults(s Scale, jobs []Done) *Results {
 }
 
 // Claim sets the value of a claim, by its short name. v is a number or numbers (in the unit of the
-// claim's metric), a bool, a text, a quantity of package units, or a claims.Value.
+// claim's metric), a bool, a text, a quantity of package units, a Keyed of these, or a
+// claims.Value.
 func (r *Results) Claim(short string, v any) {
 	value, err := valueOf(v)
 	if err != nil {
@@ -63,6 +64,8 @@ func valueOf(v any) (claims.Value, error) {
 	switch v := v.(type) {
 	case claims.Value:
 		return v, nil
+	case Keyed:
+		return v.value()
 	case float64:
 		return claims.Number(v), nil
 	case int:

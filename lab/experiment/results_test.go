@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// results returns those of two cells with two seeds. The value "share" is 10·cell + seed; "rate" is
-// a series at x = 0, 1; "rare" is in one job only, and empty.
+// results returns the results of two cells with two seeds. The value "share" is 10·cell + seed;
+// "rate" is a series at x = 0, 1; "rare" is in one job only, and empty.
 func results(t *testing.T) *Results {
 	var jobs []Done
 	for _, c := range Sweep("n=%d", 1, 2) {

@@ -25,8 +25,8 @@ func lab(t *testing.T, x ...*experiment.Experiment) *Lab {
 	return &Lab{Catalogue: labtest.Catalogue(t), Experiments: x}
 }
 
-// play runs an experiment into a new directory.
-func play(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
+// runExperiment runs an experiment into a new directory.
+func runExperiment(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
 	t.Helper()
 	dir := t.TempDir()
 	p, err := runner.NewPlan(x, experiment.Small, 1)
@@ -69,7 +69,7 @@ func text(t *testing.T, page string) string {
 }
 
 func TestPageTellsAll(t *testing.T) {
-	dir := play(t, labtest.Dice, runner.Shard{})
+	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
@@ -103,7 +103,7 @@ func TestPageTellsAll(t *testing.T) {
 
 // TestPageStandsAlone: the page fetches nothing and runs nothing, and data cannot become markup.
 func TestPageStandsAlone(t *testing.T) {
-	dir := play(t, labtest.Dice, runner.Shard{})
+	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
@@ -138,7 +138,7 @@ func TestSVGCannotBringMarkup(t *testing.T) {
 // TestDifferingVerdictsAreShown: the page marks claims that differ from their committed verdict or
 // have none.
 func TestDifferingVerdictsAreShown(t *testing.T) {
-	dir, l := play(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
+	dir, l := runExperiment(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
 	verdicts := string(labtest.Verdicts(t)["demo.yaml"].Data)
 	flipped := strings.Replace(verdicts,
 		"small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
@@ -158,8 +158,8 @@ func TestDifferingVerdictsAreShown(t *testing.T) {
 }
 
 func TestShardsAreMerged(t *testing.T) {
-	a, b := play(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}), play(t, labtest.Dice,
-		runner.Shard{Index: 1, Count: 2})
+	a := runExperiment(t, labtest.Dice, runner.Shard{Index: 0, Count: 2})
+	b := runExperiment(t, labtest.Dice, runner.Shard{Index: 1, Count: 2})
 	page, err := lab(t, labtest.Dice).Gather(a)
 	require.NoError(t, err)
 	assert.Contains(t, text(t, html(t, page)), "1 of 2 jobs are done, 0 failed: run it again.")
@@ -173,7 +173,7 @@ func TestShardsAreMerged(t *testing.T) {
 func TestFailuresAreShown(t *testing.T) {
 	x := *labtest.Dice
 	x.Run = func(*experiment.Job) error { return errors.New("the <die> fell off") }
-	page, err := lab(t, &x).Gather(play(t, &x, runner.Shard{}))
+	page, err := lab(t, &x).Gather(runExperiment(t, &x, runner.Shard{}))
 	require.NoError(t, err)
 	read := text(t, html(t, page))
 	assert.Contains(t, read, "demo/dice n=1 seed 1: the <die> fell off")
@@ -183,7 +183,7 @@ func TestFailuresAreShown(t *testing.T) {
 
 // TestCommittedResultsAreShownAsTheyAre: results without records, or without code here.
 func TestCommittedResultsAreShownAsTheyAre(t *testing.T) {
-	committed := play(t, labtest.Dice, runner.Shard{})
+	committed := runExperiment(t, labtest.Dice, runner.Shard{})
 	_, err := lab(t, labtest.Dice).Gather(committed)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(filepath.Join(committed, "demo/dice/jobs")))

@@ -121,8 +121,8 @@ func judge(
 	x *experiment.Experiment, e *claims.Experiment, r *experiment.Results, out string,
 ) ([]claims.Verdict, error) {
 	err := errors.Join(
-		guard("Judge", func() error { x.Judge(r); return nil }),
-		guard("Figures", func() error { return draw(out, x, r) }),
+		catchPanic("Judge", func() error { x.Judge(r); return nil }),
+		catchPanic("Figures", func() error { return draw(out, x, r) }),
 	)
 	values, notes, mistakes := r.Verdicts()
 	verdicts, unknown := claims.Judge(e, r.Scale, values, notes)
@@ -159,8 +159,8 @@ func draw(out string, x *experiment.Experiment, r *experiment.Results) error {
 	return nil
 }
 
-// guard calls code of an experiment; a panic is an error.
-func guard(what string, call func() error) (err error) {
+// catchPanic calls code of an experiment; a panic becomes an error.
+func catchPanic(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: panic: %v\n%s", what, p, debug.Stack())

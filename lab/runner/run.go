@@ -146,7 +146,7 @@ func (r *run) do(ctx context.Context, t Task) error {
 		r.tell(Event{Task: t, Fraction: min(max(fraction, 0), 1)})
 	})
 	began := time.Now()
-	failure := guard("Run", func() error { return t.Plan.Experiment.Run(job) })
+	failure := catchPanic("Run", func() error { return t.Plan.Experiment.Run(job) })
 	seconds := time.Since(began).Seconds()
 	if failure != nil && ctx.Err() != nil {
 		return nil // it was stopped

@@ -22,8 +22,9 @@ type Config struct {
 
 // The programs fold the same values, and report losses at once.
 const (
-	fold = `(def (Report (volatile bytes 0) (volatile packets 0) (volatile ecn 0) (volatile lost 0) (volatile timeout 0)
-		(volatile rtt +infinity) (volatile flight 0) (volatile pending 0) (volatile flying 0)))
+	fold = `(def (Report (volatile bytes 0) (volatile packets 0) (volatile ecn 0)
+		(volatile lost 0) (volatile timeout 0) (volatile rtt +infinity)
+		(volatile flight 0) (volatile pending 0) (volatile flying 0)))
 	(when true
 		(:= Report.bytes (+ Report.bytes Ack.bytes_acked))
 		(:= Report.packets (+ Report.packets Ack.packets_acked))

@@ -45,15 +45,6 @@ func (h *IPv4) UpdateChecksum() {
 // checksumOK reports whether the header checksum is right.
 func (h *IPv4) checksumOK() bool { return fold16(h.sum()) == 0xffff }
 
-// sum adds the header as five little-endian words: ones' complement sums do not depend on the byte
-// order, except for the order of the result (RFC 1071 section 2 B).
-func (h *IPv4) sum() uint64 {
-	b := h.bytes()
-	return uint64(binary.LittleEndian.Uint32(b[:])) + uint64(binary.LittleEndian.Uint32(b[4:])) +
-		uint64(binary.LittleEndian.Uint32(b[8:])) + uint64(binary.LittleEndian.Uint32(b[12:])) +
-		uint64(binary.LittleEndian.Uint32(b[16:]))
-}
-
 // fold16 reduces a ones' complement sum of a few 32-bit words to 16 bits.
 func fold16(sum uint64) uint16 {
 	sum = sum>>32 + sum&0xffffffff // ≤ 33 bits

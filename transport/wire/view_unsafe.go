@@ -1,6 +1,9 @@
 package wire
 
-import "unsafe"
+import (
+	"encoding/binary"
+	"unsafe"
+)
 
 // header is a struct of bytes and arrays of bytes, without padding and without pointers: every
 // sequence of bytes is a valid value of it, at every address.
@@ -16,5 +19,11 @@ func View[H header](b []byte) *H {
 	return (*H)(unsafe.Pointer(unsafe.SliceData(b)))
 }
 
-// bytes returns the bytes of the header.
-func (h *IPv4) bytes() *[IPv4Len]byte { return (*[IPv4Len]byte)(unsafe.Pointer(h)) }
+// sum adds the header as five little-endian words: ones' complement sums do not depend on the byte
+// order, except for the order of the result (RFC 1071 section 2 B).
+func (h *IPv4) sum() uint64 {
+	b := (*[IPv4Len]byte)(unsafe.Pointer(h))
+	return uint64(binary.LittleEndian.Uint32(b[:])) + uint64(binary.LittleEndian.Uint32(b[4:])) +
+		uint64(binary.LittleEndian.Uint32(b[8:])) + uint64(binary.LittleEndian.Uint32(b[12:])) +
+		uint64(binary.LittleEndian.Uint32(b[16:]))
+}

@@ -249,7 +249,8 @@ func TestBadPeers(t *testing.T) {
 			ErrGone, "keys of queue pair 0: got 0 of 108"},
 		{"another test, with reports", Test{Verb: Send, Duration: true},
 			after(one, two, one, one, two, one, report), true, ErrMismatch,
-			`got 8 bytes, want 108: "\x00\x00\x00\x00\x00\x00\b\x00": the local test is ib_send_bw -D: the two sides do not`},
+			`got 8 bytes, want 108: "\x00\x00\x00\x00\x00\x00\b\x00": ` +
+				`the local test is ib_send_bw -D: the two sides do not`},
 		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true,
 			ErrMismatch, "report of the size: got 108 bytes, want 8"},
 		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone,

@@ -124,14 +124,12 @@ var alg1 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		best := figure.Lines("best", "Algorithm 1: the best so far", "measurement", "f")
-		s := r.Series("best")
-		best.Add("best", s.X, s.Y)
+		r.Series("best").Draw(best, "best")
 		step := figure.Points("step", "Algorithm 1: step (1/64 to 1) and temperature", "iteration",
 			"")
 		step.Y.Log = true
 		for _, n := range []string{"step", "temperature"} {
-			s := r.Series(n)
-			step.Add(n, s.X, s.Y)
+			r.Series(n).Draw(step, n)
 		}
 		return []figure.Figure{best, step}
 	},

@@ -6,7 +6,6 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/scene"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -73,11 +72,9 @@ var compress = &experiment.Experiment{
 				classes[a] = true
 			}
 		}
-		r.Claim("sizes",
-			claims.Value{}.With("grid", claims.Number(r.Cell("all").Values("grid")[0])).
-				With("uncompressed_exponent",
-					claims.Number(r.Cell("switches").Values("layers")[0])).
-				With("compressed_exponent", claims.Number(r.Cell("layers").Values("layers")[0])))
+		r.Claim("sizes", experiment.With("grid", r.Cell("all").Values("grid")[0]).
+			With("uncompressed_exponent", r.Cell("switches").Values("layers")[0]).
+			With("compressed_exponent", r.Cell("layers").Values("layers")[0]))
 		r.Claim("classes", len(classes))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -136,8 +136,7 @@ var fig11 = &experiment.Experiment{
 		}
 		t, q := regret("bytetuning")
 		r.Claim("regret",
-			claims.Value{}.With("throughput", claims.Number(t/leastThroughput)).With("queue",
-				claims.Number(q/leastQueue)))
+			experiment.With("throughput", t/leastThroughput).With("queue", q/leastQueue))
 		long, late := 0., 0.
 		x := r.Cell("bytetuning").Series("queue")
 		for i, q := range x.Y {

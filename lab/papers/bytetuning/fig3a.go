@@ -8,7 +8,6 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -107,8 +106,8 @@ var fig3a = &experiment.Experiment{
 				corner = max(corner, p.throughput)
 			}
 		}
-		r.Claim("not-optimal", claims.Value{}.With("throughput", claims.Number(faster/n)).
-			With("queue", claims.Number(shorter/n)).With("both", claims.Number(both/n)))
+		r.Claim("not-optimal",
+			experiment.With("throughput", faster/n).With("queue", shorter/n).With("both", both/n))
 		r.Claim("max-gain", most/throughput-1)
 		r.Claim("queue-zero", least/float64(bytetuning.Cell))
 		r.Claim("high-k-low-alpha", corner/most)

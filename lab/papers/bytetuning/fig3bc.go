@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -75,14 +74,11 @@ var fig3bc = &experiment.Experiment{
 				lossy++
 			}
 		}
-		r.Claim("gains",
-			claims.Value{}.With("throughput", claims.Number(most/throughput-1)).With("fct",
-				claims.Number(1-least/fct)))
+		r.Claim("gains", experiment.With("throughput", most/throughput-1).With("fct", 1-least/fct))
 		w := weights(points)
 		r.Claim("pfc-decides", max(math.Abs(w[0]), math.Abs(w[1]))-max(math.Abs(w[2]),
 			math.Abs(w[3])))
-		r.Claim("alpha-sign", claims.Value{}.With("alpha", claims.Number(w[1])).With("headroom",
-			claims.Number(w[0])))
+		r.Claim("alpha-sign", experiment.With("alpha", w[1]).With("headroom", w[0]))
 		note := fmt.Sprintf("standardised weights of headroom, α, Kmin and Pmax: %.2g, %.2g, "+
 			"%.2g, %.2g; %d of %d points lose packets; "+
 			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB "+

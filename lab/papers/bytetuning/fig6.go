@@ -133,10 +133,8 @@ var fig6 = &experiment.Experiment{
 				fmt.Sprintf("Rate of a flow: %v, PFC at %d packets", s.marking, s.kpfc),
 				"time (ms)", "rate (Gb/s)")
 			for _, b := range begins {
-				x := r.Series(fig6Name(i, b)+" loss").Scaled(1e3, 1)
-				p.Add(b.String(), x.X, x.Y)
-				x = r.Series(fig6Name(i, b)+" rate").Scaled(1e3, 1e-9)
-				q.Add(b.String(), x.X, x.Y)
+				r.Series(fig6Name(i, b)+" loss").Scaled(1e3, 1).Draw(p, b.String())
+				r.Series(fig6Name(i, b)+" rate").Scaled(1e3, 1e-9).Draw(q, b.String())
 			}
 			all = append(all, p, q)
 		}

@@ -140,10 +140,8 @@ var fluidFixedPoint = &experiment.Experiment{
 		g := figure.Points("growth", "What becomes of a small disturbance", "flows", "growth (1/s)")
 		for _, delay := range []units.Duration{4 * us, 85 * us} {
 			name := fmt.Sprintf("τ* %v", delay)
-			s := r.Series("queue "+name).Scaled(1e3, 1)
-			q.Add(name, s.X, s.Y)
-			s = r.Series("growth " + name)
-			g.Add(name, s.X, s.Y)
+			r.Series("queue "+name).Scaled(1e3, 1).Draw(q, name)
+			r.Series("growth "+name).Draw(g, name)
 		}
 		return []figure.Figure{q, g}
 	},

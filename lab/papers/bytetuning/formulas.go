@@ -49,8 +49,7 @@ var formulas = &experiment.Experiment{
 		p := figure.Lines("thresholds", "Thresholds by formula, round trip 85 µs", "rate (Gb/s)",
 			"KB")
 		for _, name := range []string{"DCTCP", "ECN*", "headroom"} {
-			s := r.Series(name).Scaled(1, 1e-3)
-			p.Add(name, s.X, s.Y)
+			r.Series(name).Scaled(1, 1e-3).Draw(p, name)
 		}
 		t := &figure.Table{Name: "formulas", Title: "Equations with the paper's numbers",
 			Header: []string{"what", "us"}}

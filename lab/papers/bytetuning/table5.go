@@ -4,7 +4,6 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -72,12 +71,10 @@ var table5 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		v := func(cell, name string) float64 { return r.Cell(cell).Values(name)[0] }
 		over := func(name, base string) float64 { return v("bytetuning", name) / v(base, name) }
-		r.Claim("tuned",
-			claims.Value{}.With("thr_exp", claims.Number(over("goodput", "experience")-1)).
-				With("thr_mfr", claims.Number(over("goodput", "manufacturer")-1)))
-		r.Claim("queue",
-			claims.Value{}.With("exp", claims.Number(over("queue", "experience"))).With("mfr",
-				claims.Number(over("queue", "manufacturer"))))
+		r.Claim("tuned", experiment.With("thr_exp", over("goodput", "experience")-1).
+			With("thr_mfr", over("goodput", "manufacturer")-1))
+		r.Claim("queue", experiment.With("exp", over("queue", "experience")).
+			With("mfr", over("queue", "manufacturer")))
 		r.Claim("rdma-over-tcp", v("experience", "goodput")/v("dctcp", "goodput")-1)
 		r.Note("rdma-over-tcp", "DCTCP's endpoints here have no processors that could be busy: "+
 			"both transports fill the link, and 200 requests in the network hide 20 µs. On "+

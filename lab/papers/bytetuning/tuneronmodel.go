@@ -113,8 +113,7 @@ var tunerOnModel = &experiment.Experiment{
 			tuners = tuners[:1]
 		}
 		for _, spec := range tuners {
-			s := r.Series(spec)
-			best.Add(spec, s.X, s.Y)
+			r.Series(spec).Draw(best, spec)
 			v, grid := r.Values(spec+" best"), r.Values("grid")[0]
 			t.Row(spec, v.Percentile(50)/grid, v.Min()/grid, r.Values(spec+" until").Percentile(50))
 		}

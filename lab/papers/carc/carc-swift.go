@@ -25,14 +25,16 @@ var carcSwift = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		c.bed.between(c.moment(6), c.moment(10), c.bin(), func() {
-			for _, a := range c.algs {
-				if o, ok := a.(cc.Observable); ok && c.CC != "" {
-					j.Value("window", float64(o.Snapshot().Window))
+		c.bed.watch = append(c.bed.watch, func() {
+			c.bed.between(span{c.moment(6), c.moment(10)}, c.bin(), func() {
+				for _, a := range c.algs {
+					if o, ok := a.(cc.Observable); ok && c.CC != "" {
+						j.Value("window", float64(o.Snapshot().Window))
+					}
 				}
-			}
+			})
 		})
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)
@@ -87,10 +89,7 @@ func phaseShares(p experiment.Pool) claims.Value {
 func courseFigure(r *experiment.Results, name string) figure.Figure {
 	f := figure.Lines(name, "What is delivered to the program: v2 falls to 0.4 and rises again, "+
 		"then other traffic takes half of the link", "time (ms)", "goodput (Gb/s)")
-	for _, c := range r.Cells() {
-		s := c.Seeds()[0].Series("goodput").Scaled(1e3, 1e-9)
-		f.Add(c.Name, s.X, s.Y)
-	}
+	r.Curves(f, "goodput", 1e3, 1e-9)
 	return f
 }
 

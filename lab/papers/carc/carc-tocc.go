@@ -26,7 +26,7 @@ var carcToCC = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)

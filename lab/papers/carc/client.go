@@ -53,14 +53,14 @@ func (m *model) connect(l load, window int) error {
 		if c.gate, c.granter, err = m.credits.New(path); err != nil {
 			return err
 		}
-		c.look = c.due
+		c.look = c.creditDue
 		c.out = cc.Outgoing{Bytes: l.packet, Message: l.packet, Completes: true,
 			Backlog: cc.Backlog{Waits: units.GiB}}
 		c.granter.Attach(c)
 		terms := c.granter.Terms()
 		c.granter.Agree(terms)
 		c.gate.Agree(terms)
-		c.heed()
+		c.scheduleCredit()
 	}
 	m.conns = append(m.conns, c)
 	c.wake()
@@ -150,21 +150,21 @@ func (m *model) respond(tag uint64) {
 	c.wake()
 }
 
-// heed schedules the check of the connection's CREDIT.
-func (c *conn) heed() {
+// scheduleCredit schedules the check of the connection's CREDIT.
+func (c *conn) scheduleCredit() {
 	if at := c.granter.Next(); at != 0 && (c.credit == 0 || at.Before(c.credit)) {
 		c.credit = at
 		c.m.clock.At(at, c.look)
 	}
 }
 
-// due sends the CREDIT if it is still due.
-func (c *conn) due() {
+// creditDue sends the CREDIT if it is still due.
+func (c *conn) creditDue() {
 	c.credit = 0
 	if at := c.granter.Next(); at != 0 && !at.After(c.m.clock.Now()) {
 		c.sendCredit()
 	}
-	c.heed()
+	c.scheduleCredit()
 }
 
 // sendCredit sends the CREDIT. Its frame is short and does not queue.
@@ -189,4 +189,4 @@ func (m *model) onCredit(tag uint64) {
 func (*conn) Report(*cc.Event, units.Time) {}
 
 // Reschedule checks when the Granter's CREDIT is due.
-func (c *conn) Reschedule() { c.heed() }
+func (c *conn) Reschedule() { c.scheduleCredit() }

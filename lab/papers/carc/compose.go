@@ -60,7 +60,6 @@ type course struct {
 	gate  []cc.Gate
 	paths cc.Path
 
-	watch   func() // called when the network is set up; may be nil
 	classes [2]*fabric.Series
 }
 
@@ -78,17 +77,22 @@ func newCourse(j *experiment.Job, g gates, whole units.Duration) (*course, error
 	c := &course{gates: g, whole: whole}
 	rate := experiment.At(j.Scale, 100*gbps, 10*gbps)
 	llc := experiment.At(j.Scale, 2*units.MiB, 256*units.KiB)
-	cache := hostmodel.CacheConfig{Size: llc, Ways: courseWays, DDIO: 2}
-	host, err := hostmodel.New(hostmodel.Config{Cache: &cache})
-	if err != nil {
-		return nil, err
-	}
 	b := &testbed{
 		senders: experiment.At(j.Scale, 8, 4), rate: rate, baseRTT: courseRTT, seed: j.Seed,
-		message: experiment.At(j.Scale, 16*units.KiB, 4*units.KiB), deep: 64,
-		v2: rate, miss: courseMiss, cache: host, order: hostmodel.LIFO, cross: rate / 2,
+		message: experiment.At(j.Scale, 16*units.KiB, 4*units.KiB), deep: 64, v2: c.v2,
+		cache: &hostmodel.CacheConfig{Size: llc, Ways: courseWays, DDIO: 2}, miss: courseMiss,
+		order: hostmodel.LIFO, stop: whole, until: whole + 20*ms, cross: rate / 2,
 		around: func(a cc.Algorithm) { c.algs = append(c.algs, a) },
 	}
+	for _, p := range phases {
+		if p.cross > 0 {
+			b.crossing = append(b.crossing, span{c.moment(p.from), c.moment(p.until)})
+		}
+	}
+	b.watch = append(b.watch, func() {
+		c.good = b.sample(c.bin(), delivered, everySender)
+		c.eaten = b.sample(c.bin(), consumed, everySender)
+	})
 	c.bed = b
 	scaled := func(kb float64) units.Bytes { return units.Bytes(kb * 1000 * float64(rate) / 100e9) }
 	// HPCC's for 100 Gb/s
@@ -178,33 +182,18 @@ func (c *course) tokens(part units.Bytes) error {
 	return nil
 }
 
-// run runs the phases, and lets everything posted by then complete.
-func (c *course) run() error {
-	b := c.bed
-	if err := b.build(); err != nil {
-		return err
-	}
-	all := make([]int, b.senders)
-	for i := range all {
-		all[i] = i
-	}
+// run runs the phases, and lets all posted work complete.
+func (c *course) run(j *experiment.Job) error { return c.bed.run(j.Context()) }
+
+// v2 is the program's rate at a time.
+func (c *course) v2(at units.Duration) units.BitRate {
+	share := 1.
 	for _, p := range phases {
-		b.at(c.moment(p.from), func() { b.v2 = units.BitRate(p.v2 * float64(b.rate)) })
-		if p.cross > 0 {
-			if err := b.crossing(c.moment(p.from), c.moment(p.until)); err != nil {
-				return err
-			}
+		if at >= c.moment(p.from) {
+			share = p.v2
 		}
 	}
-	c.good, c.eaten = b.goodput(c.bin(), all...), b.consumption(c.bin(), all...)
-	if c.watch != nil {
-		c.watch()
-	}
-	if err := b.run(c.whole); err != nil {
-		return err
-	}
-	b.stopped = true
-	return b.run(c.whole + 20*ms)
+	return units.BitRate(share * float64(c.bed.rate))
 }
 
 // moment returns a time on the scale of 20.
@@ -216,7 +205,7 @@ func (c *course) bin() units.Duration { return c.whole / 200 }
 // steady returns the rate of each bin of a phase without the first twentieth of the run.
 func (c *course) steady(rate *fabric.Series, phase int) (v experiment.Values) {
 	p := phases[phase]
-	from, until := c.bed.zero.Add(c.moment(p.from+1)), c.bed.zero.Add(c.moment(p.until))
+	from, until := c.bed.Zero().Add(c.moment(p.from+1)), c.bed.Zero().Add(c.moment(p.until))
 	for i, at := range rate.Times {
 		if !at.Add(-c.bin()).Before(from) && !at.After(until) {
 			v = append(v, rate.Values[i])
@@ -250,7 +239,7 @@ func (c *course) settling() (longest units.Duration) {
 	const smooth = 5
 	for i, p := range phases {
 		mean := c.steady(c.good, i).Mean()
-		from, until := c.bed.zero.Add(c.moment(p.from)), c.bed.zero.Add(c.moment(p.until))
+		from, until := c.bed.Zero().Add(c.moment(p.from)), c.bed.Zero().Add(c.moment(p.until))
 		for k, at := range c.good.Times {
 			if k < smooth || at.Add(-smooth*c.bin()).Before(from) || at.After(until) {
 				continue
@@ -272,13 +261,13 @@ func (c *course) record(j *experiment.Job) {
 	}
 	s := j.Series("goodput")
 	for i, at := range c.good.Times {
-		if at.After(c.bed.zero) && !at.After(c.bed.zero.Add(c.whole)) {
-			s.Add(at.Sub(c.bed.zero).Seconds(), c.good.Values[i])
+		if at.After(c.bed.Zero()) && !at.After(c.bed.Zero().Add(c.whole)) {
+			s.Add(at.Sub(c.bed.Zero()).Seconds(), c.good.Values[i])
 		}
 	}
 	j.Value("variation", c.variation(c.good))
 	j.Value("consumption", c.variation(c.eaten))
-	j.Value("misses", c.bed.cache.Cache.Stats.MissShare())
+	j.Value("misses", c.bed.Result().Programs[0].Host.Cache.Stats.MissShare())
 	j.Value("unfinished", float64(c.bed.unfinished()))
 	j.Value("settling", c.settling().Seconds())
 	discarded := units.Bytes(0)
@@ -289,13 +278,11 @@ func (c *course) record(j *experiment.Job) {
 	}
 	j.Value("discarded", float64(discarded))
 	asked, sent := 0., 0.
-	for _, t := range c.bed.conns {
-		if t.gate != nil {
-			asked += float64(t.gate.Stats().Asked)
-			sent += float64(t.gate.Stats().Messages)
-		}
+	for _, g := range c.bed.gates {
+		asked += float64(g.Stats().Queries)
+		sent += float64(g.Stats().Messages)
 	}
-	node := c.bed.cl.Nodes[c.bed.senders].Endpoint.Counters()
+	node := c.bed.Nodes[c.bed.senders].Endpoint.Counters()
 	j.Value("asked", asked)
 	j.Value("messages", sent)
 	j.Value("explicit", float64(node.CreditsSent))

@@ -80,8 +80,7 @@ var eq1 = &experiment.Experiment{
 		for _, mode := range []string{"rr", "oneway"} {
 			for _, order := range []hostmodel.Order{hostmodel.FIFO, hostmodel.LIFO} {
 				name := fmt.Sprintf("%s, %v", mode, order)
-				s := r.Series(name)
-				p.Add(name, s.X, s.Y)
+				r.Series(name).Draw(p, name)
 			}
 		}
 		return []figure.Figure{t, p}

@@ -69,13 +69,11 @@ var fig4 = &experiment.Experiment{
 		miss := figure.Lines("misses", "A reader behind a writer, cache of 16 384 lines, 2 of 16 "+
 			"ways the NIC's", "unconsumed (parts of the cache)", "reads that miss (%)")
 		for _, ring := range fig4Rings {
-			s := r.Series(ring.name).Scaled(1, 100)
-			miss.Add(ring.name, s.X, s.Y)
+			r.Series(ring.name).Scaled(1, 100).Draw(miss, ring.name)
 		}
 		state := figure.Steps("states", "Twice as fast as the reader, pauses of 1.2 receive queues",
 			"time (ms)", "state S")
-		s := r.Series("state").Scaled(1e3, 1)
-		state.Add("state", s.X, s.Y)
+		r.Series("state").Scaled(1e3, 1).Draw(state, "state")
 		t := &figure.Table{Name: "shares", Title: "The same",
 			Header: []string{"state", "part of the time"}}
 		for i := range 4 {

@@ -245,7 +245,7 @@ func (m *model) deliver(tag uint64) {
 	if c.granter != nil {
 		c.granter.Delivered(c.packet, now)
 		c.sendCredit() // on the acknowledgement
-		c.heed()
+		c.scheduleCredit()
 	}
 	m.acks.put(now.Add(oneWay), m.tag(packet{conn: c, marked: p.marked, sent: p.sent}))
 	c.thread.wake()

@@ -62,12 +62,8 @@ var sec4negative = &experiment.Experiment{
 			"delta, parts of C")
 		unconsumed := figure.Steps("unconsumed", "Half of the cache is another's", "time (ms)",
 			"unconsumed, parts of the cache")
-		for _, c := range r.Cells() {
-			s := c.Series("delta").Scaled(1e3, 1)
-			delta.Add(c.Name, s.X, s.Y)
-			s = c.Series("unconsumed").Scaled(1e3, 1)
-			unconsumed.Add(c.Name, s.X, s.Y)
-		}
+		r.Curves(delta, "delta", 1e3, 1)
+		r.Curves(unconsumed, "unconsumed", 1e3, 1)
 		return []figure.Figure{delta, unconsumed, statesTable(r)}
 	},
 }

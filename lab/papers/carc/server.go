@@ -78,7 +78,7 @@ func (t *thread) finish() {
 	c := p.conn
 	if c.granter != nil {
 		c.granter.Consumed(c.packet, now)
-		c.heed()
+		c.scheduleCredit()
 	}
 	// eRPC answers all but the last packet of a flow with a credit return, which is a header.
 	size := units.Bytes(0)

@@ -33,7 +33,7 @@ var stabilityGrid = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)

@@ -176,7 +176,7 @@ func runCoflows(j *experiment.Job) error {
 
 func cct(priority int) string { return fmt.Sprintf("cct %d", priority) }
 
-// speedups returns those of a priority's coflows, relative to Swift without priorities.
+// speedups returns the speedups of a priority's coflows, relative to Swift without priorities.
 func speedups(r *experiment.Results, c coflowCell, priority int) (out experiment.Values) {
 	with, without := r.Cell(c.name()).Seeds(),
 		r.Cell(coflowCell{baseline, c.Load, false}.name()).Seeds()
@@ -402,8 +402,8 @@ var fig18 = &experiment.Experiment{
 		over := func(s scheme, of func(experiment.Values) float64) claims.Value {
 			return claims.Number(of(all(s)) / of(all(virtualSwift)))
 		}
-		r.Claim("hpcc", claims.Value{}.With("mean", over(telemetry, mean)).With("p99",
-			over(telemetry, p99)))
+		r.Claim("hpcc",
+			experiment.With("mean", over(telemetry, mean)).With("p99", over(telemetry, p99)))
 		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, determine the 99th "+
 			"percentile of all coflows, and HPCC does not make them wait; "+smaller(r))
 		r.Claim("nocc", over(physicalNoCC, mean))

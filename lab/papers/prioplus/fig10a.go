@@ -52,8 +52,7 @@ var fig10a = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		queue := figure.Steps("queue", "Queue", "time (ms)", "queue (KB)")
-		q := r.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-		queue.Add("queue", q.X, q.Y)
+		r.Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(queue, "queue")
 		return []figure.Figure{fig10aStairs(r.Scale).figure(r.Pool, "goodput",
 			"Classes that begin and stop one after the other"), queue}
 	},

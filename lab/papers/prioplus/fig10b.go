@@ -97,8 +97,7 @@ var fig10b = &experiment.Experiment{
 		p := figure.Lines("queue", "Queue under an incast of one priority, mean of 50 µs",
 			"time (ms)", "queue (KB)")
 		for _, c := range r.Cells() {
-			q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-			p.Add(c.Name+"'s channel", q.X, q.Y)
+			c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(p, c.Name+"'s channel")
 		}
 		if r.Scale == experiment.Full {
 			var x []float64

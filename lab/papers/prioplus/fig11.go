@@ -133,9 +133,8 @@ var fig11d = &experiment.Experiment{
 			"percentile is %.0f µs, with Swift %.0f",
 			1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
 			1e6*p99(scheduled(r, ideal, 8).Values("small")))
-		r.Claim("nocc",
-			claims.Value{}.With("large", claims.Number(over("large", idealNoCC, ideal))).
-				With("small", claims.Number(over("small", virtualSwift, idealNoCC))))
+		r.Claim("nocc", experiment.With("large", over("large", idealNoCC, ideal)).
+			With("small", over("small", virtualSwift, idealNoCC)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		if r.Scale == experiment.Small {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -115,9 +114,8 @@ var fig12c = &experiment.Experiment{
 			return sum
 		}
 		resnet, vgg := of(virtualSwift, "ResNet"), of(virtualSwift, "VGG")
-		r.Claim("all-gain", claims.Value{}.With("resnet", claims.Number(resnet-1)).With("vgg",
-			claims.Number(vgg-1)).
-			With("all", claims.Number((resnet+vgg)/2-1)))
+		r.Claim("all-gain",
+			experiment.With("resnet", resnet-1).With("vgg", vgg-1).With("all", (resnet+vgg)/2-1))
 		r.Note("all-gain", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities "+
 			"share each server's uplinks; a period of 8 ms has four of their iterations"))
 		r.Claim("vgg-not-hurt", vgg/of(physical, "VGG"))
@@ -125,10 +123,8 @@ var fig12c = &experiment.Experiment{
 			"priorities share each server's uplinks; a period of 8 ms has four of their "+
 			"iterations"))
 		if r.Scale == experiment.Full {
-			r.Claim("physical-unfair",
-				claims.Value{}.With("resnet",
-					claims.Number(of(physical, "ResNet")-1)).With("vgg_loss",
-					claims.Number(1-of(physical, "VGG"))))
+			r.Claim("physical-unfair", experiment.With("resnet", of(physical, "ResNet")-1).
+				With("vgg_loss", 1-of(physical, "VGG")))
 			r.Note("physical-unfair", "%s", experiment.At(r.Scale, ratio, "two VGGs of different "+
 				"priorities share each server's uplinks; a period of 8 ms has four of their "+
 				"iterations"))

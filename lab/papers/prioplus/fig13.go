@@ -73,11 +73,9 @@ var fig13 = &experiment.Experiment{
 		for i, c := range r.Cells() {
 			one := c.Seeds()[0]
 			if i == 0 {
-				s := one.Series("Physical").Scaled(1e6, 1e3)
-				times.Add("Physical", s.X, s.Y)
+				one.Series("Physical").Scaled(1e6, 1e3).Draw(times, "Physical")
 			}
-			s := one.Series("PrioPlus").Scaled(1e6, 1e3)
-			times.Add("PrioPlus, "+c.Name+" µs", s.X, s.Y)
+			one.Series("PrioPlus").Scaled(1e6, 1e3).Draw(times, "PrioPlus, "+c.Name+" µs")
 		}
 		return []figure.Figure{p, times}
 	},

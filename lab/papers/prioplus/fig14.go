@@ -98,7 +98,7 @@ var fig14 = &experiment.Experiment{
 			return claims.Number(of(virtualSwift, class, subRTT).Mean() / of(ideal, class,
 				subRTT).Mean())
 		}
-		r.Claim("probe-cost", claims.Value{}.With("middle", cost(middle)).With("low", cost(low)))
+		r.Claim("probe-cost", experiment.With("middle", cost(middle)).With("low", cost(low)))
 		r.Claim("d2tcp-high", least)
 		largest := func(s scheme) float64 {
 			var all experiment.Values

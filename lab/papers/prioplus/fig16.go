@@ -35,7 +35,7 @@ var fig16 = &experiment.Experiment{
 		}
 		r.Claim("hpcc-tail",
 			slices.Min(ratios(r, "all", p99, telemetry, virtualSwift, fig16Counts...)))
-		r.Claim("hpcc-small", claims.Value{}.With("small", of("small")).With("large", of("large")))
+		r.Claim("hpcc-small", experiment.With("small", of("small")).With("large", of("large")))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		classes := []string{"all", "small", "middle", "large"}

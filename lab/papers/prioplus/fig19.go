@@ -81,8 +81,7 @@ var fig19 = &experiment.Experiment{
 			x, y = append(x, float64(n)), append(y, c.Values("swing").Max()*1e6)
 			bound = append(bound, swingBound(n, c.Values("target").Mean())*1e6)
 			if n == 1 || n == 10 || n == 50 {
-				q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-				queue.Add(c.Name, q.X, q.Y)
+				c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(queue, c.Name)
 			}
 		}
 		return []figure.Figure{swing.Add("simulated", x, y).Add("bound", x, bound), queue}

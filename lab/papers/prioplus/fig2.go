@@ -51,8 +51,7 @@ var fig2 = &experiment.Experiment{
 		p := figure.Lines("shared", "Buffer left to share, 100 Gb/s ports, links of 3 µs",
 			"lossless priorities", "part of the buffer")
 		for _, chip := range chips {
-			s := r.Series(chip.name)
-			p.Add(chip.name, s.X, s.Y)
+			r.Series(chip.name).Draw(p, chip.name)
 		}
 		return []figure.Figure{p}
 	},

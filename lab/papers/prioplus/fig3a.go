@@ -66,8 +66,7 @@ var fig3a = &experiment.Experiment{
 func goodput(r experiment.Pool, title string, classes ...string) figure.Figure {
 	p := figure.Lines("goodput", title, "time (ms)", "goodput (Gb/s)")
 	for _, c := range classes {
-		s := r.Seeds()[0].Series(c).Scaled(1e3, 1e-9)
-		p.Add(c, s.X, s.Y)
+		r.Seeds()[0].Series(c).Scaled(1e3, 1e-9).Draw(p, c)
 	}
 	return p
 }

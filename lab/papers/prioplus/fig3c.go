@@ -80,8 +80,7 @@ var fig3c = &experiment.Experiment{
 		queue := figure.Steps("queue", "Queue under many Swift flows without target scaling",
 			"time (ms)", "queue (KB)")
 		for _, c := range []string{ours, published} {
-			q := r.Cell(c).Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-			queue.Add(c, q.X, q.Y)
+			r.Cell(c).Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(queue, c)
 		}
 		return []figure.Figure{goodput(r.Cell(ours), "Swift without target scaling", "high", "low"),
 			queue}

@@ -26,7 +26,7 @@ var fig4 = &experiment.Experiment{
 		config.Interval, config.Jitter = bin, 0
 		watched := watch{from: 200 * units.Microsecond}
 		r, err := config.Run(j.Context(), []sim.Flow{
-			{Control: low, Heard: watched.heard},
+			{Control: low, OnEvent: watched.heard},
 			{Start: units.Millisecond, Bytes: 12_000_000, Control: high},
 			{Start: 4 * units.Millisecond, Bytes: 12_000_000, Control: high},
 		})
@@ -69,8 +69,7 @@ var fig4 = &experiment.Experiment{
 		p := figure.Lines("goodput", "A flow of priority 2, and two of priority 6", "time (ms)",
 			"goodput (Gb/s)")
 		for _, name := range []string{"priority 2", "priority 6, first", "priority 6, second"} {
-			g := r.Series(name).Scaled(1e3, 1e-9)
-			p.Add(name, g.X, g.Y)
+			r.Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 		}
 		d := r.Series("delay").Scaled(1e3, 1e6)
 		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target "+
@@ -120,7 +119,7 @@ func (w *watch) heard(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 	}
 }
 
-// phases returns those of at least a given length.
+// phases returns the phases of at least a given length.
 func (w *watch) phases(least, end units.Duration) (long []phase) {
 	for i, p := range w.all {
 		until := end

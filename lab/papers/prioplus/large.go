@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// largeExperiments are those of section 6.2, its appendices, and others that need large networks.
+// largeExperiments are the experiments of section 6.2 and its appendices, and others that need
+// large networks.
 var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b,
 	fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
 

@@ -26,7 +26,7 @@ func binsOf(width units.Duration, flows []*sim.Trace) bins {
 	return b
 }
 
-// mean returns that of the intervals within a span.
+// mean returns the mean of the intervals within a span.
 func (b bins) mean(from, to units.Duration) float64 {
 	sum, n := 0.0, 0
 	for k := int((from + b.width - 1) / b.width); k < min(int(to/b.width), len(b.rate)); k++ {

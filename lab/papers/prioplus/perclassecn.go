@@ -93,8 +93,8 @@ var perClassECN = &experiment.Experiment{
 				if c.Name == "one" {
 					k = perClassCells(r.Scale)[1].K[i]
 				}
-				g := c.Seeds()[0].Series(fmt.Sprintf("class %d", i)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("K = %d KB", int64(k)/1000), g.X, g.Y)
+				c.Seeds()[0].Series(fmt.Sprintf("class %d", i)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("K = %d KB", int64(k)/1000))
 			}
 			figures = append(figures, p)
 		}

@@ -67,8 +67,9 @@ func classify() (queues [64]uint8) {
 	return queues
 }
 
-// switches are those of the artifact: lossless queues that take a quarter of the free buffer, marks
-// between 100 and 400 KiB for each 25 Gb/s. pfc off makes queues lossy, with the same thresholds.
+// switches returns the artifact's switches: lossless queues that take a quarter of the free buffer,
+// marks between 100 and 400 KiB for each 25 Gb/s. pfc off makes queues lossy, with the same
+// thresholds.
 func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
 	pfc bool) fabric.SwitchConfig {
 	if !s.queues() {

@@ -66,7 +66,7 @@ func probeRates(j *experiment.Job, high cc.Factory) error {
 			return err
 		}
 		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low,
-			Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
+			OnEvent: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
 				if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
 					counts[i]++
 				}
@@ -93,7 +93,7 @@ func restarts(j *experiment.Job, high cc.Factory) error {
 		sim.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
-		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
+		flows[i].OnEvent = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
 			if at > stop && resumed[i] == 0 && a.(cc.Observable).Snapshot().Channel.State !=
 				cc.Stopped {
 				resumed[i] = at - stop

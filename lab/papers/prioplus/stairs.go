@@ -110,8 +110,7 @@ func (s *stairs) mean(r experiment.Pool, name string) float64 {
 func (s *stairs) figure(r experiment.Pool, name, title string) figure.Figure {
 	p := figure.Lines(name, title, "time (ms)", "goodput (Gb/s)")
 	for _, priority := range s.priorities {
-		g := r.Seeds()[0].Series(class(priority)).Scaled(1e3, 1e-9)
-		p.Add(class(priority), g.X, g.Y)
+		r.Seeds()[0].Series(class(priority)).Scaled(1e3, 1e-9).Draw(p, class(priority))
 	}
 	return p
 }

@@ -87,11 +87,9 @@ var table2 = &experiment.Experiment{
 			"constant rate", "time (µs)", "queue (KB)")
 		for _, s := range starts(table2RTTs) {
 			if s.name != "line" {
-				d := r.Series(s.name + " delayed")
-				delayed.Add(s.name, d.X, d.Y)
+				r.Series(s.name+" delayed").Draw(delayed, s.name)
 			}
-			q := r.Series(s.name).Scaled(1e6, 1e-3)
-			queue.Add(s.name, q.X, q.Y)
+			r.Series(s.name).Scaled(1e6, 1e-3).Draw(queue, s.name)
 		}
 		return []figure.Figure{delayed, queue}
 	},

@@ -146,8 +146,7 @@ var weighted = &experiment.Experiment{
 				"goodput (Gb/s)")
 			for _, w := range c.Weights {
 				name := fmt.Sprintf("weight %g", w)
-				g := r.Cell(c.name()).Seeds()[0].Series(name).Scaled(1e3, 1e-9)
-				p.Add(name, g.X, g.Y)
+				r.Cell(c.name()).Seeds()[0].Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 			}
 			figures = append(figures, p)
 		}

@@ -23,7 +23,7 @@ const (
 
 var algorithms = []algorithm{idctcp, swift, hpcc, bolt}
 
-// parameters are those of the code to which the paper refers, where they differ from the defaults:
+// parameters come from the code to which the paper refers, where it differs from the defaults:
 // Bolt's ns-3 model has Swift's, too.
 var parameters = map[algorithm]string{
 	idctcp: "idctcp", swift: "swift:base_target=10us,fs_max=256", hpcc: "hpcc",

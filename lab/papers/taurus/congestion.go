@@ -16,7 +16,7 @@ type series struct {
 	Timed     units.Bytes // of the timed messages; 0: as all others
 }
 
-// contests returns those of sizes.
+// contests returns the contests of sizes.
 func (s series) contests(sizes []units.Bytes) (all []contest) {
 	for _, bytes := range sizes {
 		c := contest{s.Framework, s.Left, bytes, s.Timed}
@@ -51,13 +51,13 @@ func contested(sizes []units.Bytes, of ...series) (cells []experiment.Cell) {
 // kib returns a list of sizes.
 const kib = units.KiB
 
-// sizesAt returns those of figures 2, 12, 13 and 14: 4 KB to 1 MB.
+// sizesAt returns the sizes of figures 2, 12, 13 and 14: 4 KB to 1 MB.
 func sizesAt(s experiment.Scale) []units.Bytes {
 	return experiment.At(s, []units.Bytes{4 * kib, 16 * kib, 64 * kib, 256 * kib, units.MiB},
 		[]units.Bytes{64 * kib})
 }
 
-// means returns those of a value, by size.
+// means returns the means of a value, by size.
 func (s series) means(r *experiment.Results, sizes []units.Bytes,
 	value string) (means experiment.Values) {
 	for _, c := range s.contests(sizes) {

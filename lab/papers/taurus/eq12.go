@@ -61,8 +61,7 @@ var eq12 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		acks := r.Values("acks").Scaled(1e-6)
-		r.Claim("ack-rate", claims.Value{}.With("p4000", claims.Number(acks[0])).With("p1000",
-			claims.Number(acks[1])))
+		r.Claim("ack-rate", experiment.With("p4000", acks[0]).With("p1000", acks[1]))
 		var e claims.Value
 		for _, size := range []units.Bytes{1, 8, 64, 128, 512} {
 			e = e.With(fmt.Sprintf("s%d", size),
@@ -82,15 +81,13 @@ var eq12 = &experiment.Experiment{
 			"Equation 2: share of the bus that a signal gets, header 16 B", "size (B)",
 			"efficiency")
 		e.X.Log = true
-		s := r.Series("efficiency")
-		e.Add("equation 2", s.X, s.Y)
+		r.Series("efficiency").Draw(e, "equation 2")
 		bus := figure.Lines("bus",
 			"Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows",
 			"bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {
-			s := r.Series(tiers.name)
-			bus.Add(tiers.name, s.X, s.Y)
+			r.Series(tiers.name).Draw(bus, tiers.name)
 		}
 		return []figure.Figure{e, bus}
 	},

@@ -1,7 +1,6 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -33,14 +32,12 @@ var fig12 = &experiment.Experiment{
 	Cells: congestedCells,
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		r.Claim("both-high",
-			claims.Value{}.With("fabric",
-				claims.Number(overSizes(r, fabricCase, "util"))).With("host",
-				claims.Number(overSizes(r, hostCase, "util"))))
+		r.Claim("both-high", experiment.With("fabric", overSizes(r, fabricCase, "util")).
+			With("host", overSizes(r, hostCase, "util")))
 		r.Claim("hostcc-matters", overSizes(r, hostCase, "goodput")/overSizes(r, hostWithout,
 			"goodput"))
 		r.Note("hostcc-matters", "where an antagonist leaves %g %%. hostCC's target is 84 %% of "+
-			"the link, so that of an antagonist that leaves %g %% it takes back little: %.3f",
+			"the link, so that it takes back little from one that leaves %g %%: %.3f",
 			100*severe, 100*mild, overSizes(r, mildCase, "goodput")/overSizes(r, mildWithout,
 				"goodput"))
 	},

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -37,10 +36,9 @@ var fig14a = &experiment.Experiment{
 	Cells: frameworkCells(inFabric...),
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		r.Claim("order", claims.Value{}.
-			With("ccp", claims.Number(overSizes(r, fabricOf(ccpPerACK), "goodput"))).
-			With("doca", claims.Number(overSizes(r, fabricOf(docaPCC), "goodput"))).
-			With("taurus", claims.Number(overSizes(r, fabricOf(coDesign), "goodput"))))
+		r.Claim("order", experiment.With("ccp", overSizes(r, fabricOf(ccpPerACK), "goodput")).
+			With("doca", overSizes(r, fabricOf(docaPCC), "goodput")).
+			With("taurus", overSizes(r, fabricOf(coDesign), "goodput")))
 		r.Claim("taurus-full", overSizes(r, fabricOf(coDesign), "util"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -34,8 +34,7 @@ var fig9eh = &experiment.Experiment{
 		r.Claim("throughput-close", goodput)
 		r.Claim("same-queue", peak)
 		r.Claim("fluctuation",
-			claims.Value{}.With("dctcp", claims.Number(ratio(r, idctcp, "spread"))).With("others",
-				claims.Number(others)))
+			experiment.With("dctcp", ratio(r, idctcp, "spread")).With("others", others))
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, a := range algorithms {

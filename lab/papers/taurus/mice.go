@@ -55,11 +55,7 @@ func (m mice) run(j *experiment.Job) error {
 			}
 			large = append(large, f)
 		}
-		bottleneck := s.Net.Switches()[0].Ports()[receiver]
-		queue = s.Net.Sample(units.Microsecond, func() float64 {
-			return float64(bottleneck.QueueLen(data))
-		})
-		received = s.Net.SampleRate(10*units.Microsecond, func() (sum uint64) {
+		queue, received = observe(s, receiver, func() (sum uint64) {
 			for _, f := range large {
 				sum += f.Conn.Received()
 			}

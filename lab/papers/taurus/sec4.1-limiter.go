@@ -60,12 +60,10 @@ var limiter = &experiment.Experiment{
 			"each %.2g ms", accuracies(r),
 			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6,
 			8e3*float64(mtu)/steady.Values("slowest")[0])
-		r.Claim("order",
-			claims.Value{}.With("reordered",
-				claims.Number(r.Values("reordered").Sum())).With("early",
-				claims.Number(r.Values("early").Sum())))
-		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B",
-			claims.Numbers(steady.Values("B")...)))
+		r.Claim("order", experiment.With("reordered", r.Values("reordered").Sum()).
+			With("early", r.Values("early").Sum()))
+		r.Claim("example", experiment.With("A", claims.Numbers(steady.Values("A")...)).
+			With("B", claims.Numbers(steady.Values("B")...)))
 		n := steady.Values("releases")
 		r.Claim("speed", n.Percentile(50))
 		r.Note("speed", "median of runs of 100 000, in CPU time of the thread, between %.3g and "+
@@ -75,9 +73,7 @@ var limiter = &experiment.Experiment{
 		p := figure.CDF("error", "Rate of a flow over 1 ms or 100 gaps, 95 % of 400 Gb/s but "+
 			"from 100 kb/s", "error (%)")
 		p.X.Log = true
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("error").Scaled(100))
-		}
+		r.Distributions(p, "error", 100)
 		return []figure.Figure{p}
 	},
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// eventClasses are those of TAURUS's table 3.
+// eventClasses are the classes of TAURUS's table 3.
 var eventClasses = []cc.Kind{cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.RTT, cc.TX, cc.CST, cc.HOST}
 
 // A deliverer delivers events to one flow's algorithm.
@@ -34,7 +34,7 @@ var table1 = &experiment.Experiment{
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, f := range deliverers {
-			heard, err := f.hears(cc.Events(eventClasses...))
+			heard, err := f.delivers(cc.Events(eventClasses...))
 			if err != nil {
 				return err
 			}
@@ -43,7 +43,7 @@ var table1 = &experiment.Experiment{
 			}
 		}
 		for _, bound := range append([]cc.EventSet{cc.Events(cc.TIMER)}, each(eventClasses)...) {
-			heard, err := deliverers[2].hears(bound)
+			heard, err := deliverers[2].delivers(bound)
 			if err != nil {
 				return err
 			}
@@ -59,10 +59,8 @@ var table1 = &experiment.Experiment{
 				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
 		}
 		r.Claim("host-only-taurus", host)
-		r.Claim("all-eight",
-			claims.Value{}.With("bound_delivered",
-				claims.Number(r.Values("taurus").Sum())).With("unbound_delivered",
-				claims.Number(r.Values("unbound").Sum())))
+		r.Claim("all-eight", experiment.With("bound_delivered", r.Values("taurus").Sum()).
+			With("unbound_delivered", r.Values("unbound").Sum()))
 		r.Note("all-eight", "bound together; each alone, %.0f", r.Values("alone").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -96,8 +94,9 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 	return sets
 }
 
-// hears returns the events that reach an algorithm that binds some, when one of each class happens.
-func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
+// delivers returns the events that reach an algorithm that binds some, when one of each class
+// happens.
+func (f deliverer) delivers(bound cc.EventSet) (heard cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
 			heard |= cc.Events(ev.Kind)

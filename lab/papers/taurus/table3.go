@@ -12,7 +12,6 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/cc/eventlog"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/prioplus"
@@ -39,9 +38,8 @@ var table3 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		r.Claim("lifecycle",
-			claims.Value{}.With("order_ok", claims.Bool(r.Values("ordered").Min() > 0)).With("live",
-				claims.Number(r.Values("live")[0])))
+		r.Claim("lifecycle", experiment.With("order_ok", r.Values("ordered").Min() > 0).
+			With("live", r.Values("live")[0]))
 		r.Note("lifecycle", "%d flows, of which %.0f were alive before; the garbage collector "+
 			"has freed what the agent no longer holds",
 			len(r.Values("ordered")), r.Values("lived")[0])

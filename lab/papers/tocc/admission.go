@@ -56,7 +56,7 @@ type order struct {
 	bounds []units.Bytes // largest sizes of the groups but the last
 }
 
-// group returns that of a size, 0 for the largest flows.
+// group returns the group of a size, 0 for the largest flows.
 func (o order) group(size units.Bytes) int {
 	for i, b := range o.bounds {
 		if size <= b {
@@ -66,9 +66,9 @@ func (o order) group(size units.Bytes) int {
 	return 0
 }
 
-// order returns that of a scheme. Groups have equal bytes. A sender of Homa sends the message with
-// the least remaining bytes first; here a smaller group goes first, whatever the progress of its
-// messages.
+// order returns the order of a scheme. Groups have equal bytes. A sender of Homa sends the message
+// with the least remaining bytes first; here a smaller group goes first, whatever the progress of
+// its messages.
 func (r run) order(m method) (o order, err error) {
 	text := m.Tokens
 	groups := max(m.Priorities, m.Channels)

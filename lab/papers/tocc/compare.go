@@ -22,7 +22,7 @@ type setting struct {
 	Traffic traffic
 }
 
-// cells returns those of schemes in the setting.
+// cells returns the cells of schemes in the setting.
 func (s setting) cells(of ...scheme) []experiment.Cell { return cells(s.Network, s.Traffic, of...) }
 
 // row returns the results of a scheme in the setting.

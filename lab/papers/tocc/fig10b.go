@@ -1,7 +1,6 @@
 package tocc
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -25,8 +24,7 @@ var fig10b = &experiment.Experiment{
 			"not explained",
 			dcqcn.all("buffer").Max()/1e6, dcqcn.all("pauses").Sum(), 100*testbedShare(),
 			tocc.mean("tokens"))
-		r.Claim("util", claims.Value{}.With("tocc", claims.Number(util(tocc))).With("dcqcn",
-			claims.Number(util(dcqcn))))
+		r.Claim("util", experiment.With("tocc", util(tocc)).With("dcqcn", util(dcqcn)))
 		if r.Scale == experiment.Full {
 			r.Claim("tocc-util", util(tocc))
 			r.Note("pfc-cause", "no PAUSE is sent: see util. Where messages of 1 MiB begin at "+

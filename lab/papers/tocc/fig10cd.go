@@ -3,7 +3,6 @@ package tocc
 import (
 	"slices"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -24,13 +23,11 @@ var fig10cd = &experiment.Experiment{
 	},
 	Run: runTestbed,
 	Judge: func(r *experiment.Results) {
-		each := func(of func(dcqcn, tocc testbedPools) float64) claims.Value {
-			v := claims.Value{}
-			for name, p := range map[string]pattern{"intra": intraRack, "inter": interRack} {
-				v = v.With(name,
-					claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
+		each := func(of func(dcqcn, tocc testbedPools) float64) experiment.Keyed {
+			at := func(p pattern) float64 {
+				return of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))
 			}
-			return v
+			return experiment.With("intra", at(intraRack)).With("inter", at(interRack))
 		}
 		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 {
 			return tocc.mean("goodput") / dcqcn.mean("goodput")

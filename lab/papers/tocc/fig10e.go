@@ -34,9 +34,8 @@ var fig10e = &experiment.Experiment{
 				"fraction of messages")
 			cdf.X.Log = true
 			for _, s := range testbedSchemes {
-				q := testbedOf(r, s,
-					allToAll).of(bytes).first().Seeds()[0].Series("fct").Scaled(1e6, 1)
-				cdf.Add(string(s), q.X, q.Y)
+				first := testbedOf(r, s, allToAll).of(bytes).first().Seeds()[0]
+				first.Series("fct").Scaled(1e6, 1).Draw(cdf, string(s))
 			}
 			out = append(out, cdf)
 		}

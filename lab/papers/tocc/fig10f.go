@@ -49,9 +49,8 @@ var fig10f = &experiment.Experiment{
 				heights = append(heights, testbedOf(r, s, incast).of(bytes).mean("goodput")/1e9)
 			}
 			bars.Heights(string(s), heights...)
-			q := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0].Series("rate").Scaled(1e3,
-				1e-9)
-			rate.Add(string(s), q.X, q.Y)
+			first := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0]
+			first.Series("rate").Scaled(1e3, 1e-9).Draw(rate, string(s))
 		}
 		return []figure.Figure{bars, rate}
 	},

@@ -50,9 +50,6 @@ func acksAside() float64 {
 // queueFigure draws a queue of all cells.
 func queueFigure(r *experiment.Results, name, title, series string) figure.Figure {
 	p := figure.Lines(name, title, "time (ms)", "queue (KB)")
-	for _, c := range r.Cells() {
-		s := c.Seeds()[0].Series(series).Scaled(1e3, 1e-3)
-		p.Add(c.Name, s.X, s.Y)
-	}
+	r.Curves(p, series, 1e3, 1e-3)
 	return p
 }

@@ -28,8 +28,8 @@ var fig14 = &experiment.Experiment{
 		bad := func(m setting) claims.Value {
 			return claims.Number(slowdowns(m.row(r, ndp)) / slowdowns(m.row(r, scheduled)))
 		}
-		r.Claim("ndp-bad", claims.Value{}.With("cf", bad(fewFollowers(r.Scale))).With("ws",
-			bad(fewSearches(r.Scale))))
+		r.Claim("ndp-bad",
+			experiment.With("cf", bad(fewFollowers(r.Scale))).With("ws", bad(fewSearches(r.Scale))))
 		r.Note("ndp-bad", "small flows complete before anything is trimmed. 99th percentiles of "+
 			"slowdown are %s and %s times ToCC's without unscheduled packets",
 			digitsText(tails(fewFollowers(r.Scale).row(r, ndp))/tails(fewFollowers(r.Scale).row(r,

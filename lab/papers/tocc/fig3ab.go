@@ -77,8 +77,8 @@ var fig3ab = &experiment.Experiment{
 			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Flows that join one by one, "+c.Name,
 				"time (ms)", "goodput (Gb/s)")
 			for k := range pairs {
-				s := c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+				c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("flow %d", k+1))
 			}
 			out = append(out, p)
 		}

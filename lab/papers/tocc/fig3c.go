@@ -23,7 +23,7 @@ var fig3c = &experiment.Experiment{
 		r.Claim("tail", p99(without.fct())/p99(with.fct()))
 		bdp := float64(m.Network.Host.Rate.Bytes(baseRTT))
 		unused := func(x row) claims.Value { return claims.Number(x.Values("unused").Mean() / bdp) }
-		r.Claim("waste", claims.Value{}.With("with", unused(with)).With("without", unused(without)))
+		r.Claim("waste", experiment.With("with", unused(with)).With("without", unused(without)))
 		if r.Scale == experiment.Full {
 			r.Claim("exact", with.Values("most unused").Max())
 			r.Claim("util", without.goodputBelow(with))

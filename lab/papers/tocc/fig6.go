@@ -92,8 +92,7 @@ var fig6d = fig6("tocc/fig6d", "Web Server and incasts", mix,
 		ours := func(quantity func(row) float64) claims.Value {
 			return claims.Number(quantity(of(scheduled)) / least(quantity))
 		}
-		r.Claim("fct-vs-ep", claims.Value{}.With("mean", ours(meanFCT())).With("p99",
-			ours(p99FCT())))
+		r.Claim("fct-vs-ep", experiment.With("mean", ours(meanFCT())).With("p99", ours(p99FCT())))
 		r.Note("fct-vs-ep", "mean completion times in µs: ToCC w/o unsch %s, ExpressPass %s, "+
 			"EP+Aeolus %s. Aeolus sends in the first round trip, for which there is room most of "+
 			"the time",

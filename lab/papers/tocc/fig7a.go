@@ -135,11 +135,10 @@ func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
 		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
 			"Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")
 		for k := range pairs {
-			s := first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
-			goodput.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+			first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9).Draw(goodput,
+				fmt.Sprintf("flow %d", k+1))
 		}
-		b := first.Series("buffer").Scaled(1e3, 1e-6)
-		buffer.Add(c.Name, b.X, b.Y)
+		first.Series("buffer").Scaled(1e3, 1e-6).Draw(buffer, c.Name)
 		out = append(out, goodput)
 	}
 	return append(out, buffer)

@@ -26,8 +26,8 @@ var fig7c = &experiment.Experiment{
 		}
 		r.Claim("standing", standing(exactly))
 		r.Note("standing", "with a limiter at the data's rate: otherwise the bandwidth that "+
-			"tokens of others would take drains the queue (%.2f). With flows both ways, for whose ACKs no "+
-			"bandwidth is reserved, it is %.2f", standing(oneWay), standing(bothWays))
+			"tokens of others would take drains the queue (%.2f). With flows both ways, for "+
+			"whose ACKs no bandwidth is reserved, it is %.2f", standing(oneWay), standing(bothWays))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return flowFigures(r, "tokens without CC, and DCQCN")

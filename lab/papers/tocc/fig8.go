@@ -3,7 +3,6 @@ package tocc
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -22,7 +21,7 @@ func mix(s experiment.Scale) setting {
 	return setting{n, flows(s, webServer, 0.8, 12_000, 1000).mixed()}
 }
 
-// mixLarger is that with incasts of 90 to 120.
+// mixLarger is the setting with incasts of 90 to 120.
 func mixLarger(s experiment.Scale) setting {
 	m := mix(s)
 	m.Traffic = m.Traffic.mixedLarger()
@@ -45,9 +44,8 @@ var fig8ab = &experiment.Experiment{
 		m := mix(r.Scale)
 		of := func(x scheme, classes ...string) float64 { return mean(m.row(r, x).fct(classes...)) }
 		ours := m.row(r, scheduled)
-		r.Claim("best", claims.Value{}.
-			With("mean", claims.Number(meanFCT()(ours)/m.least(r, meanFCT(), reactive...))).
-			With("p99", claims.Number(p99FCT()(ours)/m.least(r, p99FCT(), reactive...))))
+		r.Claim("best", experiment.With("mean", meanFCT()(ours)/m.least(r, meanFCT(), reactive...)).
+			With("p99", p99FCT()(ours)/m.least(r, p99FCT(), reactive...)))
 		noteBest(r, m)
 		r.Claim("with-unsch", of(unscheduled)/m.least(r, meanFCT(), reactive...))
 		r.Claim("order-rcc", each([]scheme{hpcc, timely}, func(x scheme) float64 {
@@ -138,7 +136,7 @@ var fig8cf = &experiment.Experiment{
 // withOften are the compared schemes, and DCQCN with CNPs as often as NICs send them.
 var withOften = append(compared[:len(compared):len(compared)], often)
 
-// fig8deRates are those of the hosts' links.
+// fig8deRates are the rates of the hosts' links.
 var fig8deRates = []units.BitRate{10 * units.Gbps, 100 * units.Gbps}
 
 var fig8de = &experiment.Experiment{

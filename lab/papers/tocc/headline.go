@@ -47,7 +47,7 @@ var headline = &experiment.Experiment{
 	},
 }
 
-// headlineSettings are those of figures 6d and 8.
+// headlineSettings are the settings of figures 6d and 8.
 func headlineSettings(s experiment.Scale) []setting {
 	all := []setting{mix(s), mixLarger(s)}
 	for _, rate := range fig8deRates {

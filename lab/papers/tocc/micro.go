@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// microExperiments are those of flows through one link.
+// microExperiments run flows through one link.
 var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab,
 	fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority,
 	toccOffload}
@@ -76,7 +76,7 @@ func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Va
 // spread is p95 - p5.
 func spread(v experiment.Values) float64 { return v.Percentile(95) - v.Percentile(5) }
 
-// bin is that of goodput, unless a claim says otherwise.
+// bin is the interval of goodput, unless a claim says otherwise.
 const bin = 100 * units.Microsecond
 
 // rates returns the goodput of each flow in bins, relative to an equal share of the link.

@@ -67,8 +67,8 @@ var prioPlusToCC = &experiment.Experiment{
 				"Classes that begin one after the other, channels on the delay of "+c.Name,
 				"time (ms)", "goodput (Gb/s)")
 			for _, priority := range params.Priorities {
-				s := first.Series(fmt.Sprintf("priority %d", priority)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("priority %d", priority), s.X, s.Y)
+				first.Series(fmt.Sprintf("priority %d", priority)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("priority %d", priority))
 			}
 			out = append(out, p)
 		}

@@ -7,7 +7,7 @@ import (
 // row is the result of one run, all seeds together, of which claims and figures are computed.
 type row struct{ experiment.Pool }
 
-// rowOf returns that of a run.
+// rowOf returns the row of a run.
 func rowOf(r *experiment.Results, of run) row { return row{r.Cell(of.name())} }
 
 // fct returns the completion times, in seconds, of flows of classes of size; without classes, of

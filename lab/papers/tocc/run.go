@@ -23,7 +23,7 @@ func (r run) name() string {
 	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
 }
 
-// cells returns those of schemes that serve the same traffic in the same network.
+// cells returns the cells of schemes that serve the same traffic in the same network.
 func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 	out := make([]experiment.Cell, len(of))
 	for i, s := range of {
@@ -39,7 +39,7 @@ var runs experiment.Memo[*outcome]
 // outcome is the result of a run.
 type outcome struct {
 	Flows    []finished
-	Admitted []admitted // of flows with tokens; nil once settled
+	Admitted []admitted // of flows with tokens; nil once released
 	// Unused is the mean number of bytes of tokens that a flow was granted and did not use, and
 	// MostUnused the largest.
 	Unused, MostUnused float64
@@ -81,7 +81,7 @@ func serve(j *experiment.Job) error {
 	out, err := runs.Of(j, r, func() (*outcome, error) {
 		out, err := r.simulate(j)
 		if err == nil {
-			out.settle()
+			out.release()
 		}
 		return out, err
 	})
@@ -126,9 +126,9 @@ func serve(j *experiment.Job) error {
 	return nil
 }
 
-// settle drops gates and granters: an outcome is kept, and they would keep the whole network in
+// release drops gates and granters: an outcome is kept, and they would keep the whole network in
 // memory.
-func (o *outcome) settle() {
+func (o *outcome) release() {
 	o.Unused, o.MostUnused = o.unused()
 	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
 }

@@ -45,7 +45,7 @@ type method struct {
 	CNPs    units.Duration
 	// Tokens is the scheme's point in the design space of package tocc; empty for none.
 	Tokens string
-	// Switches returns those of the scheme in a network.
+	// Switches returns the switches of the scheme in a network.
 	Switches func(network) fabric.SwitchConfig
 	// Selective is selective repeat, for schemes that lose packets; the others go back. Reordering
 	// is how much later than others packets may arrive without being lost.
@@ -113,7 +113,7 @@ const uncontrolled = "fixed"
 // nicCNPs is the interval of CNPs on NVIDIA's NICs (min_time_between_cnps).
 const nicCNPs = 4 * units.Microsecond
 
-// marking is that of all schemes at 100 Gb/s (section VI).
+// marking is the marking of all schemes at 100 Gb/s (section VI).
 var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
 
 // buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper gives only

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -121,9 +120,9 @@ var table1 = &experiment.Experiment{
 		}
 		r.Claim("refused", refused)
 		r.Claim("completes", ended/accepted/sixteen)
-		r.Claim("no-deadlock", claims.Value{}.
-			With("with_rts", claims.Number(r.Cell(kick(true).spec()).Values("ended").Sum())).
-			With("without_rts", claims.Number(r.Cell(kick(false).spec()).Values("ended").Sum())))
+		r.Claim("no-deadlock",
+			experiment.With("with_rts", r.Cell(kick(true).spec()).Values("ended").Sum()).
+				With("without_rts", r.Cell(kick(false).spec()).Values("ended").Sum()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// testbedExperiments are those of section VI-D, in the fabric.
+// testbedExperiments are the experiments of section VI-D, in the fabric.
 var testbedExperiments = []*experiment.Experiment{fig10a, fig10b, fig10cd, fig10e, fig10f}
 
 // A pattern is which hosts write to which.
@@ -157,8 +157,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 // rateStep is the interval of the goodput over time.
 const rateStep = 200 * units.Microsecond
 
-// programs returns those of all hosts: for bandwidth and, except in an incast, one for latency of
-// each pair.
+// programs returns the programs of all hosts: for bandwidth and, except in an incast, one for
+// latency of each pair.
 func (t testbed) programs(seed uint64) (all []sim.Requests) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	pairs := t.pairs(random)
@@ -231,7 +231,7 @@ func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	r.Tokens *= float64(testbedK) / float64(t.received(out))
 }
 
-// name returns that of the cell.
+// name returns the name of the cell.
 func (t testbed) name() string {
 	name := fmt.Sprintf("%s %s %v", t.Scheme, t.Pattern, t.Bytes)
 	if t.Load > 0 {

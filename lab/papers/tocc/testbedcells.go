@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// testbedSizes are those of messages for bandwidth. Claims are about the mean of both, because
+// testbedSizes are the sizes of messages for bandwidth. Claims are about the mean of both, because
 // "performance under different size background flows shows the same trends".
 var testbedSizes = []units.Bytes{8 * units.KiB, units.MiB}
 
@@ -100,7 +100,7 @@ func testbedOf(r *experiment.Results, s testbedScheme, p pattern) (out testbedPo
 
 func testbedParams(p experiment.Pool) testbed { return p.Params.(testbed) }
 
-// of returns those of a size.
+// of returns the cells of a size.
 func (p testbedPools) of(bytes units.Bytes) testbedPools {
 	return slices.DeleteFunc(slices.Clone(p), func(c experiment.Pool) bool {
 		return testbedParams(c).Bytes != bytes

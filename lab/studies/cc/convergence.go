@@ -102,8 +102,8 @@ var convergence = &experiment.Experiment{
 			p := figure.Lines("goodput-"+a.name, "Goodput of 4 flows: "+a.name, "time (ms)",
 				"goodput (Gb/s)")
 			for i := range 4 {
-				g := c.Series(fmt.Sprintf("goodput %d", i)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("flow %d", i), g.X, g.Y)
+				c.Series(fmt.Sprintf("goodput %d", i)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("flow %d", i))
 			}
 			figures = append(figures, p)
 			var jain, times []float64

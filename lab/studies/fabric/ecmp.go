@@ -52,9 +52,7 @@ var ecmp = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("deviation", "Deviation of the paths from an equal share",
 			"standard deviations")
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("deviation"))
-		}
+		r.Distributions(p, "deviation", 1)
 		return []figure.Figure{p}
 	},
 }

@@ -132,13 +132,13 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 }
 
 // Send implements Responder.
-func (o *Ours) Send(c *Case, packets []Packet) ([]Answer, error) {
+func (o *Ours) Send(c *Case, packets []Packet) ([]Response, error) {
 	for i := range packets {
 		if err := o.deliver(c.frame(&packets[i], &o.to)); err != nil {
 			return nil, err
 		}
 	}
-	var answers []Answer
+	var responses []Response
 	for quiet := 0; quiet < 3; quiet++ {
 		o.now = o.now.Add(10 * units.Microsecond)
 		o.ep.Poll(o.now)
@@ -147,7 +147,7 @@ func (o *Ours) Send(c *Case, packets []Packet) ([]Answer, error) {
 		for i := range n {
 			quiet = 0
 			if frame := bufs[i].Data(); !o.neighbor.Receive(frame, o.now) {
-				answers = append(answers, c.parseAnswer(frame))
+				responses = append(responses, c.parseResponse(frame))
 			}
 		}
 		o.far.Free(bufs[:n])
@@ -159,7 +159,7 @@ func (o *Ours) Send(c *Case, packets []Packet) ([]Answer, error) {
 			}
 		}
 	}
-	return answers, nil
+	return responses, nil
 }
 
 // deliver sends a frame to the endpoint's port.

@@ -15,9 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestLowerFlowsStopAndResume: with real ports, every message arrives, in order, and every flow below
-// the highest priority stops for the others and resumes after them. The testbed's clock counts
-// rounds, so that other programs on the machine do not matter.
+// TestLowerFlowsStopAndResume: with real ports, every message arrives, in order, and every flow
+// below the highest priority stops for the others and resumes after them. The testbed's clock
+// counts rounds, so that other programs on the machine do not matter.
 func TestLowerFlowsStopAndResume(t *testing.T) {
 	s := defaults()
 	s.Round = 2 * units.Microsecond
@@ -70,9 +70,9 @@ func TestBadFlags(t *testing.T) {
 		"--prio 3": "--prio [3]: want two or more", "--prio 3,2": "each higher",
 		"--prio 2,2": "each higher", "--prio 7,8": "want --priorities 8, 0 to 7",
 		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0",
-		"--flows 0": "the fluctuation of 0 flows", "--options room=maybe": "room",
+		"--flows 0": "fluctuation of 0 flows", "--options room=maybe": "room",
 		"--size 1":    "--size 1B: want 8B to 1MiB",
-		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is not known",
+		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is unknown",
 		"--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
 		"--out /nowhere":             "--out: stat /nowhere", "what": "what: want flags alone",
 		"--what": "unknown flag",

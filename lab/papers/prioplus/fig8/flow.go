@@ -34,7 +34,7 @@ var errOrder = errors.New("a message out of order")
 // idShift separates the parts of identifiers: the flow above, the slot below.
 const idShift = 32
 
-// pathMTU is that of all flows.
+// pathMTU is the path MTU of all flows.
 const pathMTU = transport.MTU4096
 
 // path returns the path for a flow's congestion control. Only the link to the receiver counts: on

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Answer is a responder's packet, reduced to the fields that both must send alike.
-type Answer struct {
+// Response is a responder's packet, reduced to the fields that both must send alike.
+type Response struct {
 	Op       wire.Opcode
 	PSN      int32         // relative to the case's
 	Syndrome wire.Syndrome // of opcodes with an AETH
@@ -22,13 +22,13 @@ type Answer struct {
 	Fault    string // why a requester would drop it
 }
 
-// parseAnswer parses a responder's frame.
-func (c *Case) parseAnswer(frame []byte) Answer {
+// parseResponse parses a responder's frame.
+func (c *Case) parseResponse(frame []byte) Response {
 	var p wire.Packet
 	if err := p.Parse(frame); err != nil {
-		return Answer{Fault: err.Error()}
+		return Response{Fault: err.Error()}
 	}
-	a := Answer{
+	a := Response{
 		Op:  p.Op,
 		PSN: int32(p.PSN-c.PSN) << 8 >> 8,
 		Len: len(p.Payload()),
@@ -57,10 +57,10 @@ func (c *Case) parseAnswer(frame []byte) Answer {
 }
 
 // absolute returns the PSN as in the packet.
-func (a Answer) absolute(c *Case) wire.PSN { return c.PSN.Add(uint32(a.PSN) & wire.PSNMask) }
+func (a Response) absolute(c *Case) wire.PSN { return c.PSN.Add(uint32(a.PSN) & wire.PSNMask) }
 
-// String describes an answer.
-func (a Answer) String() string {
+// String describes an response.
+func (a Response) String() string {
 	if a.Op == 0 && a.Fault != "" {
 		return "no packet: " + a.Fault
 	}
@@ -81,15 +81,15 @@ func (a Answer) String() string {
 	return b.String()
 }
 
-// nak reports whether answers are a single NAK of a code.
-func nak(answers []Answer, code uint8) bool {
-	return len(answers) == 1 && answers[0].Op == wire.RCAck &&
-		answers[0].Syndrome == wire.NakSyndrome(code)
+// nak reports whether responses are a single NAK of a code.
+func nak(responses []Response, code uint8) bool {
+	return len(responses) == 1 && responses[0].Op == wire.RCAck &&
+		responses[0].Syndrome == wire.NakSyndrome(code)
 }
 
-// ack reports whether answers are a single ACK.
-func ack(answers []Answer) bool {
-	return len(answers) == 1 && answers[0].Op == wire.RCAck && answers[0].Syndrome.IsAck()
+// ack reports whether responses are a single ACK.
+func ack(responses []Response) bool {
+	return len(responses) == 1 && responses[0].Op == wire.RCAck && responses[0].Syndrome.IsAck()
 }
 
 // Completion is the completion of a receive. If it failed, only the status is valid.
@@ -144,8 +144,8 @@ type Effect struct {
 type Responder interface {
 	// Open creates the queue pair of a case, with fresh memory.
 	Open(c *Case) error
-	// Send delivers packets together and returns all answers to them.
-	Send(c *Case, packets []Packet) ([]Answer, error)
+	// Send delivers packets together and returns all responses to them.
+	Send(c *Case, packets []Packet) ([]Response, error)
 	// Look returns the effect of the packets so far; each completion only once.
 	Look(c *Case) (*Effect, error)
 	// Close destroys the queue pair.

@@ -11,14 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// clocks is a path of two hosts whose clocks are apart: half of the base round trip each way.
+// clocks is a path of two hosts whose clocks differ; each direction takes half of the base round
+// trip.
 type clocks struct {
 	*bench
-	apart units.Duration // what the receiver's clock is ahead
+	apart units.Duration // by which the receiver's clock is ahead
 }
 
-// ack is of a packet that waited so many microseconds there, and whose answer waited so many on its
-// way back.
+// ack acknowledges a packet that waited so many microseconds on its way, and whose reply waited so
+// many on its way back.
 func (c *clocks) ack(there, back float64) {
 	c.una++
 	c.sent = max(c.sent, c.una)
@@ -40,8 +41,8 @@ func apart(t testing.TB, by units.Duration) *clocks {
 	return &clocks{b, by}
 }
 
-// What waits on the way back is not the flow's affair, however the clocks are set, and though there
-// was a queue on the way there from the beginning.
+// Waiting on the way back does not affect the flow, whatever the offset of the clocks is, and
+// although there was a queue on the way there from the beginning.
 func TestOneWay(t *testing.T) {
 	for _, by := range []units.Duration{0, 3 * units.Millisecond, -7 * units.Second,
 		2147483640 * units.Nanosecond, math.MaxInt64 / 4} {
@@ -58,7 +59,7 @@ func TestOneWay(t *testing.T) {
 	}
 }
 
-// The first answers may wait, too: then the way there looks longer until one did not.
+// The first replies may wait, too: the forward delay then looks longer until one does not.
 func TestOneWayLearns(t *testing.T) {
 	c := apart(t, units.Second)
 	c.ack(5, 10)
@@ -68,7 +69,7 @@ func TestOneWayLearns(t *testing.T) {
 	assert.InDelta(t, 17, c.delay.Microseconds(), 0.002)
 }
 
-// Clocks part at some ppm.
+// Clocks diverge by some ppm.
 func TestOneWayDrift(t *testing.T) {
 	for _, ppm := range []int64{-50, 0, 50} {
 		c := apart(t, 0)
