@@ -66,7 +66,7 @@ func TestLimit(t *testing.T) {
 	assert.Equal(t, []string{"median 0.890"}, problems)
 }
 
-func TestEveryErrorIsSaidOnce(t *testing.T) {
+func TestEveryErrorIsReportedOnce(t *testing.T) {
 	all := []outcome{{Error: "b"}, {Error: "a"}, {Value: 1}, {Error: "b"}}
 	assert.Equal(t, []string{"x: 1 of 4 runs: a", "x: 2 of 4 runs: b"}, unended("x", all))
 }

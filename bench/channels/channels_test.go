@@ -328,7 +328,7 @@ func TestNoise(t *testing.T) {
 		P999: 9989, Max: 9999}, noiseOf(samples))
 }
 
-func TestBadWants(t *testing.T) {
+func TestInvalidParameters(t *testing.T) {
 	dctcp, err := cc.Parse("dctcp")
 	require.NoError(t, err)
 	for _, c := range []struct {

@@ -2,7 +2,6 @@ package perftest
 
 import (
 	"bytes"
-	"encoding/json"
 	"strings"
 	"testing"
 
@@ -16,8 +15,7 @@ func TestCreditsBoundTheBacklog(t *testing.T) {
 		o := do(t, sendBW,
 			strings.Fields("-n 4000 -s 4096 -r 1000 --work 20us --out_json_file=- "+flags)...)
 		require.Zero(t, o.code, o.errors)
-		var doc Document
-		require.NoError(t, json.Unmarshal([]byte(o.out), &doc))
+		doc := parseDocument(t, o.out)
 		r := doc.Results[0]
 		require.NotNil(t, r.Work)
 		require.Positive(t, r.Work.Sojourn.P50)

@@ -10,6 +10,10 @@
 // they run, and to the session afterwards. They do not allocate, and they read the clock once a
 // round (bandwidth) or once a round trip (latency).
 //
+// Flags are declared once, in [Settings.table]. Parsing, --help, validation, the header, test_info
+// in the JSON document and the comparison with the peer's settings are derived from the
+// declarations.
+//
 // With -R the ends connect through the RDMA connection manager: a [manager] makes the connections,
 // a [control] carries the messages otherwise sent over TCP, and the dialogue is perftest's even
 // between two goroce programs.

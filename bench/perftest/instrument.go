@@ -113,10 +113,14 @@ func (i *Instrument) parse(args []string) (*Settings, error) {
 		s.QPTimeout = loopQPTimeout
 	}
 	s.complete()
-	if err := s.validate(); err != nil {
+	own := cli.Table{Groups: []cli.Group{{Flags: i.Flags()}}}
+	err := s.validate()
+	if err == nil {
+		err = own.Validate()
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if s.inProcess() || s.Host != "" {
 		s.instrument, err = i.Control(s.Iters)
 	}

@@ -277,13 +277,22 @@ func keys(m map[string]any, path string) (all []string) {
 	return all
 }
 
+// results is the part of a Document that tests read.
+type results struct {
+	Results []*Row       `json:"results"`
+	Offload *OffloadInfo `json:"offload"`
+}
+
+func parseDocument(t *testing.T, text string) (d results) {
+	t.Helper()
+	require.NoError(t, json.Unmarshal([]byte(text), &d))
+	return d
+}
+
 func TestDocumentOnStandardOutput(t *testing.T) {
 	o := do(t, writeBW, "-n", "50", "--out_json_file=-")
 	require.Zero(t, o.code)
-	var doc struct {
-		Results []*Row `json:"results"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(o.out), &doc))
+	doc := parseDocument(t, o.out)
 	require.EqualValues(t, 50, doc.Results[0].Iterations)
 	require.Contains(t, o.errors, "#bytes", "the table makes way")
 }

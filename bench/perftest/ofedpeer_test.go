@@ -122,7 +122,7 @@ func TestUpstreamPeerDies(t *testing.T) {
 }
 
 // Clients that speak another protocol, and a perftest that is too old.
-func TestServerHearsGarbage(t *testing.T) {
+func TestServerReceivesGarbage(t *testing.T) {
 	for says, answer := range map[string]string{
 		"GET / HTTP/1.1\r\nHost: x\r\n\r\n": "does not speak perftest's handshake",
 		"5.00" + strings.Repeat("\x00", 12): "the peer's perftest is too old",

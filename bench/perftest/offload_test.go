@@ -1,7 +1,6 @@
 package perftest
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -51,8 +50,7 @@ func TestOffloadProcessKilled(t *testing.T) {
 	require.Zero(t, p.ends(patience), p.result())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
-	var d Document
-	require.NoError(t, json.Unmarshal(text, &d))
+	d := parseDocument(t, string(text))
 	require.Equal(t, "process", d.Offload.Driver)
 	require.NotZero(t, d.Offload.Silences, "no decisions for 100 ms")
 	require.NotZero(t, d.Offload.Returns, "a new process took over")

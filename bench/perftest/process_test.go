@@ -171,7 +171,7 @@ func TestTwoProcesses(t *testing.T) {
 	}
 }
 
-func TestMismatchIsToldAtBothEnds(t *testing.T) {
+func TestMismatchIsReportedAtBothEnds(t *testing.T) {
 	w := newEnds(t)
 	server := start(t, writeBW, append([]string{"-s", "64", "-n", "10"}, w.server...)...)
 	client := start(t, writeBW, append([]string{"-q", "2", "-n", "10"}, w.client...)...)
@@ -216,7 +216,7 @@ func TestServerThatIsNone(t *testing.T) {
 }
 
 // A server that accepts and stays silent.
-func TestServerThatSaysNothing(t *testing.T) {
+func TestSilentServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()

@@ -228,7 +228,7 @@ func TestCMRefuses(t *testing.T) {
 }
 
 // A control connection may carry any bytes.
-func TestCMServerHearsGarbage(t *testing.T) {
+func TestCMServerReceivesGarbage(t *testing.T) {
 	for name, c := range map[string]struct {
 		says   []string
 		answer string

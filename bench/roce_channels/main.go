@@ -55,12 +55,12 @@ func (p *program) flags() []cli.Flag {
 			Help: "`number` of priorities in the table"},
 		{Name: "flows", Value: &p.wanted.Flows,
 			Help: "`number` of flows of one priority for which A is sufficient"},
-		{Name: "cc", Value: &p.inner,
+		{Name: "cc", Value: &p.inner, Check: p.readInner,
 			Help: "`algorithm` inside PrioPlus: swift, with parameters; its W_AI determines A"},
 		{Name: "options", Value: &p.wanted.Options,
 			Help: "further `parameters` of the table, such as room=on,patience=20 " +
 				"(docs/prioplus.md)"},
-		{Name: "base-rtt", Value: &p.baseRTT,
+		{Name: "base-rtt", Value: &p.baseRTT, Check: p.readBaseRTT,
 			Help: "base round-trip `time` of a full packet (default the measured minimum)"},
 		{Name: "json", Value: &p.json,
 			Help: "write the result as JSON to this `file`, or with - to standard output in " +
@@ -68,21 +68,27 @@ func (p *program) flags() []cli.Flag {
 	}
 }
 
-// control validates the flags and returns the instrument.
-func (p *program) control(messages int) (cc.Factory, error) {
-	var err error
+func (p *program) readInner(name string) (err error) {
 	if p.wanted.Inner, err = cc.Parse(p.inner); err != nil {
-		return nil, fmt.Errorf("--cc %s: %s", p.inner, strings.TrimPrefix(err.Error(), "cc: "))
+		return fmt.Errorf("%s %s: %s", name, p.inner, strings.TrimPrefix(err.Error(), "cc: "))
 	}
+	return nil
+}
+
+func (p *program) readBaseRTT(name string) (err error) {
+	if p.baseRTT == "" {
+		return nil
+	}
+	if p.gauge.BaseRTT, err = units.ParseDuration(p.baseRTT); err != nil || p.gauge.BaseRTT <= 0 {
+		return errors.Join(fmt.Errorf("%s %s: want a duration such as 12us", name, p.baseRTT), err)
+	}
+	return nil
+}
+
+// control validates the parameters of the table and returns the instrument.
+func (p *program) control(messages int) (cc.Factory, error) {
 	if err := p.wanted.Check(); err != nil {
 		return nil, err
-	}
-	if p.baseRTT != "" {
-		if p.gauge.BaseRTT, err = units.ParseDuration(p.baseRTT); err != nil ||
-			p.gauge.BaseRTT <= 0 {
-			return nil, errors.Join(fmt.Errorf("--base-rtt %s: want a duration such as 12us",
-				p.baseRTT), err)
-		}
 	}
 	p.gauge.Samples = messages / 2
 	return &p.gauge, nil

@@ -164,7 +164,7 @@ func TestPersistentServer(t *testing.T) {
 	require.NoError(t, <-done)
 }
 
-func TestClientHearsOfTheEnd(t *testing.T) {
+func TestClientReportsTheServersEnd(t *testing.T) {
 	server, client := ends(t)
 	var stop func()
 	_, stop = serving(t, server, "-v", writerFunc(func() { stop() }))

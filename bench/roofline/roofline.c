@@ -1,20 +1,21 @@
-/* roofline: what a RoCEv2 transport between two crossed ring ports could reach on this machine: the same
- * copies, CRCs and ring hops, and no protocol (no queue pairs, timers, completions; the CRC runs over
- * the frame as it lies there, without the invariant CRC's masks).
- *   messages  A streams 32-byte messages to B, a frame each (90 bytes): template, payload and CRC by A;
- *             CRC checked and payload copied out by B; one 62-byte ACK back per burst received
+/* roofline: what a RoCEv2 transport between two crossed ring ports could reach on this machine: the
+ * same copies, CRCs and ring hops, and no protocol (no queue pairs, timers, completions; the CRC
+ * runs over the frame as it lies there, without the invariant CRC's masks).
+ *   messages  A streams 32-byte messages to B, a frame each (90 bytes): template, payload and CRC
+ *             by A; CRC checked and payload copied out by B; one 62-byte ACK back per burst
  *   goodput   the same with 4096 bytes per frame (4170), out of and into a 64 KiB region
  *   latency   ping-pong of 8 bytes, one frame in flight; half the round trip
  *   crc       DPDK's CRC-32 alone, by each algorithm
- * Two lcores; net_ring ports, A's transmit ring B's receive ring and the reverse; a mempool per port,
- * into which the other side's core frees. A run whose threads had less than 98 % of their CPUs measured
- * something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in all. A shared host
- * also moves virtual CPUs, near each other or far; latency.p50 tells which (150 or 650 ns on a Turin, the
- * other two modes then differ by a factor of 3), so compare with what was measured in the same minute.
+ * Two lcores; net_ring ports, A's transmit ring B's receive ring and the reverse; a mempool per
+ * port, into which the other side's core frees. A run whose threads had less than 98 % of their CPUs
+ * measured something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in all.
+ * A shared host also moves virtual CPUs, near each other or far; latency.p50 shows which (150 or
+ * 650 ns on a Turin, the other two modes then differ by a factor of 3), so compare with what was
+ * measured in the same minute.
  *
  *   gcc -O3 $(pkg-config --cflags libdpdk) -march=native roofline.c -o roofline \
- *       $(pkg-config --libs libdpdk) -lrte_net_ring      (pkg-config says -march=corei7; the last one wins)
- */
+ *       $(pkg-config --libs libdpdk) -lrte_net_ring
+ * pkg-config says -march=corei7; the last -march applies. */
 #define _GNU_SOURCE
 #include <stdbool.h>
 #include <stdio.h>
@@ -51,7 +52,8 @@ static struct side {             /* one end of the wire */
 /* Each on a line of its own, apart from what the other core reads. */
 static volatile bool stop __rte_cache_aligned;    /* the time is over */
 static volatile bool stopped __rte_cache_aligned; /* A to B: nothing more comes */
-static uint64_t counted __rte_cache_aligned, ticks;   /* by B, over the timed part of a run: frames, TSC */
+/* By B, over the timed part of a run: frames, TSC. */
+static uint64_t counted __rte_cache_aligned, ticks;
 static uint64_t hist_n __rte_cache_aligned, hist_max; /* by A: samples, the longest of them */
 static uint32_t hist[HIST] __rte_cache_aligned;
 
@@ -59,17 +61,23 @@ static uint32_t hist[HIST] __rte_cache_aligned;
 static void die(const char *what)
 { exit((fprintf(stderr, "roofline: %s (%s)\n", what, rte_strerror(rte_errno)), 1)); }
 /* ---- CRC ---- */
-static const struct { enum rte_net_crc_alg alg; const char *name; enum rte_cpu_flag_t flag; } algs[] = {
-	{ RTE_NET_CRC_SCALAR, "scalar", RTE_CPUFLAG_SSE2 }, { RTE_NET_CRC_SSE42, "sse42", RTE_CPUFLAG_PCLMULQDQ },
+static const struct {
+	enum rte_net_crc_alg alg;
+	const char *name;
+	enum rte_cpu_flag_t flag;
+} algs[] = {
+	{ RTE_NET_CRC_SCALAR, "scalar", RTE_CPUFLAG_SSE2 },
+	{ RTE_NET_CRC_SSE42, "sse42", RTE_CPUFLAG_PCLMULQDQ },
 	{ RTE_NET_CRC_AVX512, "avx512", RTE_CPUFLAG_VPCLMULQDQ },
 };
 
-/* Activates the algorithm asked for, or the widest. DPDK falls back in silence when the CPU lacks one or
- * the EAL does not allow 512 bits (its default; see eal_start), so the CPU is asked here too. */
+/* Activates the requested algorithm, or the widest. DPDK falls back in silence when the CPU lacks
+ * one or the EAL does not allow 512 bits (its default; see eal_start), so this checks the CPU. */
 static const char *crc_choose(void)
 {
 	for (int i = RTE_DIM(algs) - 1; crc_on && i >= 0; i--)
-		if (rte_cpu_get_flag_enabled(algs[i].flag) == 1 && (!strcmp(crc, "auto") || !strcmp(crc, algs[i].name)))
+		if (rte_cpu_get_flag_enabled(algs[i].flag) == 1 &&
+		    (!strcmp(crc, "auto") || !strcmp(crc, algs[i].name)))
 			return rte_net_crc_set_alg(algs[i].alg), algs[i].name;
 	return crc_on ? die("no such CRC algorithm here"), NULL : "none";
 }
@@ -92,13 +100,14 @@ static void crc_bench(uint32_t len)
 	}
 }
 /* ---- frames ---- */
-/* Sets every mbuf out so that the payload starts on a cache line, and with it the CRC's range on 16 or
- * 64 bytes; a transport that owns its pools can do so too. Freed raw, an mbuf stays as it is: the hot
- * path writes only lengths. */
-static void set_data_off(struct rte_mempool *mp __rte_unused, void *hdr, void *obj, unsigned i __rte_unused)
+/* Sets every mbuf out so that the payload starts on a cache line, and with it the CRC's range on
+ * 16 or 64 bytes; a transport that owns its pools can do so too. Freed raw, an mbuf stays as it is:
+ * the hot path writes only lengths. */
+static void set_data_off(struct rte_mempool *mp __rte_unused, void *hdr, void *obj,
+			 unsigned i __rte_unused)
 { ((struct rte_mbuf *)obj)->data_off = RTE_PKTMBUF_HEADROOM + 64 - *(unsigned *)hdr % 64; }
 
-/* Streams lines through registers, as wide as the machine has them; rte_memcpy stops at 32 bytes. */
+/* Streams lines through the widest registers; rte_memcpy stops at 32 bytes. */
 typedef uint8_t line_t __attribute__((vector_size(64), aligned(1), may_alias));
 inlined void copy(void *to, const void *from, uint32_t n)
 {
@@ -236,7 +245,8 @@ inlined struct rte_mbuf *await(struct side *s)
 
 static int ping(void *_ __rte_unused)
 {
-	uint64_t hz = rte_get_tsc_hz(), t = rte_rdtsc(), from = t + warmup * hz, to = from + seconds * hz;
+	uint64_t hz = rte_get_tsc_hz(), t = rte_rdtsc(), from = t + warmup * hz;
+	uint64_t to = from + seconds * hz;
 	while (t < to) {
 		post(&A);
 		struct rte_mbuf *m = await(&A);
@@ -268,7 +278,11 @@ static struct { const char *name, *unit; double run[MAX_RUNS]; } ms[] = {
 	{ "messages", "msg/s", {0} }, { "goodput", "Gb/s", {0} }, { "latency.p50", "ns", {0} },
 	{ "latency.p99", "ns", {0} }, { "latency.p99.9", "ns", {0} }, { "latency.max", "ns", {0} },
 };
-static const struct { const char *name; unsigned hdr, payload, ack; lcore_function_t *from, *to; } modes[] = {
+static const struct {
+	const char *name;
+	unsigned hdr, payload, ack;
+	lcore_function_t *from, *to;
+} modes[] = {
 	{ "messages", HDR, 32, HDR_ACK, messages_from, messages_to },
 	{ "goodput", HDR_RETH, MTU, HDR_ACK, goodput_from, goodput_to },
 	{ "latency", HDR, 8, HDR, ping, pong },
@@ -306,7 +320,8 @@ static void mode_run(unsigned k)
 			printf("%s %u B, crc %s:", modes[k].name, payload, alg);
 			for (unsigned i = k; i <= (k == 2 ? 5 : k); i++)
 				printf(" %.5g", ms[i].run[r]);
-			printf(" %s (had %.1f %% of two CPUs%s)\n", ms[k].unit, cpu / wall * 50, keep ? "" : ": again");
+			printf(" %s (had %.1f %% of two CPUs%s)\n", ms[k].unit, cpu / wall * 50,
+			       keep ? "" : ": again");
 		}
 		r += keep;
 	}
@@ -320,7 +335,8 @@ static void report(const char *name, const char *unit, double *v)
 	qsort(v, repeat, sizeof(*v), ascending);
 	double mid = v[repeat / 2];
 	if (json)
-		printf("{\"name\":\"%s\",\"unit\":\"%s\",\"median\":%.6g,\"min\":%.6g,\"max\":%.6g,\"runs\":%u}\n",
+		printf("{\"name\":\"%s\",\"unit\":\"%s\",\"median\":%.6g,\"min\":%.6g,"
+		       "\"max\":%.6g,\"runs\":%u}\n",
 		       name, unit, mid, v[0], v[repeat - 1], repeat);
 	else if (*unit == 'm')
 		printf("roofline.%s %.4ge6 %s\n", name, mid / 1e6, unit);
@@ -332,7 +348,8 @@ static void report(const char *name, const char *unit, double *v)
 static void eal_start(char *prog)
 {
 	char on[64], *argv[16] = { prog, "--lcores", on, "--main-lcore=0", "--no-shconf",
-		"--no-pci", "--no-telemetry", "-m", "256", "--log-level=error", "--force-max-simd-bitwidth=512" };
+		"--no-pci", "--no-telemetry", "-m", "256", "--log-level=error",
+		"--force-max-simd-bitwidth=512" };
 	int argc = 11, a, b, pages = 0;
 	FILE *f = fopen("/sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages", "r");
 	if (sscanf(lcores, "%d,%d", &a, &b) != 2 || (f && fscanf(f, "%d", &pages) != 1))
@@ -342,7 +359,8 @@ static void eal_start(char *prog)
 	if (rte_eal_init(argc, argv) < 0)
 		die("EAL does not start");
 	if (!json)
-		printf("cpus %s, %s, ring %u, pool %u, cache %u\n", lcores, pages >= 128 ? "hugepages" : "small pages", ring, pool, cache);
+		printf("cpus %s, %s, ring %u, pool %u, cache %u\n", lcores,
+		       pages >= 128 ? "hugepages" : "small pages", ring, pool, cache);
 }
 
 static void side_start(struct side *s, const char *name, struct rte_ring *tx, struct rte_ring *rx)
@@ -352,7 +370,8 @@ static void side_start(struct side *s, const char *name, struct rte_ring *tx, st
 	s->pool = rte_pktmbuf_pool_create(name, pool, cache, 0, room, SOCKET_ID_ANY);
 	int port = tx && rx ? rte_eth_from_rings(name, &rx, 1, &tx, 1, 0) : -1;
 	s->port = port;
-	if (!s->pool || port < 0 || rte_eth_dev_configure(port, 1, 1, &conf) || rte_eth_rx_queue_setup(port, 0, ring, 0, NULL, s->pool) ||
+	if (!s->pool || port < 0 || rte_eth_dev_configure(port, 1, 1, &conf) ||
+	    rte_eth_rx_queue_setup(port, 0, ring, 0, NULL, s->pool) ||
 	    rte_eth_tx_queue_setup(port, 0, ring, 0, NULL) || rte_eth_dev_start(port))
 		die("no ring, pool or port");
 	for (unsigned i = 0; i < REGION; i++)
@@ -363,7 +382,8 @@ static void side_start(struct side *s, const char *name, struct rte_ring *tx, st
 int main(int argc, char **argv)
 {
 	static const struct { const char *name, *format; void *to; } opts[] = {
-		{ "--mode", "%15s", mode }, { "--seconds", "%lf", &seconds }, { "--warmup", "%lf", &warmup },
+		{ "--mode", "%15s", mode }, { "--seconds", "%lf", &seconds },
+		{ "--warmup", "%lf", &warmup },
 		{ "--repeat", "%u", &repeat }, { "--lcores", "%15s", lcores }, { "--crc", "%15s", crc },
 		{ "--ring", "%u", &ring }, { "--pool", "%u", &pool }, { "--cache", "%u", &cache },
 	};
@@ -378,13 +398,16 @@ int main(int argc, char **argv)
 	for (unsigned k = 0; k < 3; k++)
 		any |= pick[k] = all || !strcmp(mode, modes[k].name);
 	if (!good || !any || repeat < 1 || repeat > MAX_RUNS || pool + 1 < 4 * cache)
-		return fprintf(stderr, "roofline [--mode all|messages|goodput|latency|crc] [--seconds 2] [--warmup 0.3] [--repeat 5]\n"
+		return fprintf(stderr,
+			"roofline [--mode all|messages|goodput|latency|crc] [--seconds 2] "
+			"[--warmup 0.3] [--repeat 5]\n"
 			"  [--lcores 0,1] the CPUs of A and B  [--crc auto|none|scalar|sse42|avx512]\n"
 			"  [--ring 1024] [--pool 2047] [--cache 256]  [--json] one object per metric and line\n"), 2;
 	setlinebuf(stdout);
 	eal_start(argv[0]);
 	unsigned one = RING_F_SP_ENQ | RING_F_SC_DEQ;
-	struct rte_ring *r0 = rte_ring_create("r0", ring, 0, one), *r1 = rte_ring_create("r1", ring, 0, one);
+	struct rte_ring *r0 = rte_ring_create("r0", ring, 0, one);
+	struct rte_ring *r1 = rte_ring_create("r1", ring, 0, one);
 	side_start(&A, "A", r0, r1);
 	side_start(&B, "B", r1, r0);
 	crc_on = strcmp(crc, "none") != 0;

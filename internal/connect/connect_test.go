@@ -196,7 +196,7 @@ func TestDialOfNoAddress(t *testing.T) {
 }
 
 // A server that receives first sends nothing before the client's Hello, and reads only the Hello.
-func TestServerHearsFirst(t *testing.T) {
+func TestServerReceivesFirst(t *testing.T) {
 	ctx := context.Background()
 	a, b := sockets(t)
 	got := make(chan error, 1)
