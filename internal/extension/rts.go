@@ -46,7 +46,7 @@ func (h RTS) Spent() uint32 { return binary.BigEndian.Uint32(h[4:]) }
 // CE returns the number of tokens that arrived with congestion experienced.
 func (h RTS) CE() uint16 { return binary.BigEndian.Uint16(h[8:]) }
 
-// Seq returns the number of the TOKEN that this answers, with RTSAnswers.
+// Seq returns the number of the TOKEN that requested the RTS. It is valid with RTSAnswers.
 func (h RTS) Seq() uint16 { return binary.BigEndian.Uint16(h[10:]) }
 
 // Discarded returns the bytes of tokens that were discarded, modulo 2^24.

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aToken is a TOKEN with so many ranges, anRTS what asks for one.
+// aToken returns a TOKEN with ranges; anRTS returns the RTS that requests one.
 func aToken(t testing.TB, v6 bool, ranges int) []byte {
 	frame := make([]byte, 512)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: Token, PSN: 7},
@@ -108,7 +108,7 @@ func TestBrokenTokens(t *testing.T) {
 	}
 }
 
-// A mark is a bit of BTH's byte 8, beside what asks for an ACK and for timing.
+// A mark is a bit of BTH's byte 8, beside those that request an ACK and timing.
 func TestMarks(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	for _, f := range []Flags{0, MarkTokenMarked, MarkWantsMore, MarkUnscheduled,
