@@ -44,8 +44,8 @@ type cm struct {
 	closed    bool
 }
 
-// manager returns the host's connection manager and starts it on the first call. Before that the
-// endpoint drops what arrives at queue pair 1.
+// manager returns the host's connection manager and starts it on the first call, unless Options.CM
+// did. Before that the endpoint drops what arrives at queue pair 1.
 func (h *Host) manager() (*cm, error) {
 	h.cmMu.Lock()
 	defer h.cmMu.Unlock()
@@ -58,23 +58,39 @@ func (h *Host) manager() (*cm, error) {
 	if h.life.Err() != nil { // Close would not find it
 		return nil, context.Cause(h.life)
 	}
-	m := &cm{host: h, worker: h.workers[0], listeners: map[rdmacm.ServiceID]*CMListener{},
+	m, err := h.newManager(h.Info(0).MAC)
+	if err != nil {
+		return nil, err
+	}
+	m.worker = h.workers[0]
+	if err := m.do(func(ep *transport.Endpoint) error {
+		return ep.Setup().Manage(m.machine)
+	}); err != nil {
+		return nil, err
+	}
+	return m, h.runManager(m)
+}
+
+// newManager makes a connection manager, which no worker runs yet.
+func (h *Host) newManager(mac [6]byte) (*cm, error) {
+	m := &cm{host: h, listeners: map[rdmacm.ServiceID]*CMListener{},
 		conns: map[*rdmacm.Conn]*CMConn{}}
-	config, err := rdmacm.Config{GUID: guid(h.Info(0).MAC)}, error(nil)
+	config, err := rdmacm.Config{GUID: guid(mac)}, error(nil)
 	if h.seed != 0 {
 		config.Seed = cmp.Or(h.seed^0x636d, 1) // a different stream than that of the keys
 	}
-	if m.machine, err = rdmacm.New(config); err != nil {
-		return nil, err
-	}
-	if err := m.do(func(ep *transport.Endpoint) error { return ep.Manage(m.machine) }); err != nil {
-		return nil, err
-	}
+	m.machine, err = rdmacm.New(config)
+	return m, err
+}
+
+// runManager runs a connection manager whose machine has queue pair 1 already. The caller holds
+// cmMu, or is opening the host.
+func (h *Host) runManager(m *cm) error {
 	if _, err := m.worker.run(m); err != nil {
-		return nil, err
+		return err
 	}
 	h.cm = m
-	return m, nil
+	return nil
 }
 
 // guid returns the EUI-64 of a MAC address (RFC 4291 appendix A), which rxe and other drivers use
@@ -158,11 +174,15 @@ func (m *cm) end(c *CMConn, err error) {
 	}
 	qp := c.qp
 	if c.worker == m.worker {
-		qp.ToError()
+		_ = qp.Modify(transport.Errored, transport.QPAttr{})
 		return
 	}
 	// Posting could block this core on the other core's mailbox.
-	go func() { _ = c.worker.post(func(*transport.Endpoint) { qp.ToError() }) }()
+	go func() {
+		_ = c.worker.post(func(*transport.Endpoint) {
+			_ = qp.Modify(transport.Errored, transport.QPAttr{})
+		})
+	}()
 }
 
 // close disconnects all connections and waits up to disconnectTimeout for the peers to confirm.
@@ -175,7 +195,7 @@ func (m *cm) close() {
 		}
 		for _, c := range m.conns {
 			c.closing = true
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 			leaving = append(leaving, c)
 		}
 		return nil

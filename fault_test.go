@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/internal/dpdktest/faults"
+	"github.com/goroce/goroce/dpdk/faults"
 )
 
 // TestOpenOfAHostFails injects a failure into each call that opening a host makes, one at a time.

@@ -74,6 +74,11 @@ type Options struct {
 	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 means 2 s,
 	// negative is unlimited.
 	Linger units.Duration
+	// CM starts the RDMA connection manager with the port. Before the manager runs, connection
+	// requests are lost, and their senders repeat them only after seconds; afterwards a request to
+	// a port that nobody listens on is rejected at once. Without CM the first ListenCM or DialCM
+	// starts the manager.
+	CM bool
 	// NewAlgorithm makes the congestion control of queue pairs that set none; nil means cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
 	// Log receives messages for the operator; nil discards them.
@@ -212,13 +217,35 @@ func (h *Host) start(o Options) error {
 		if len(o.Cores) > 0 {
 			core = o.Cores[i%len(o.Cores)]
 		}
+		manager, err := h.manageFromStart(ep, o.CM && i == 0)
+		if err != nil {
+			return err
+		}
 		w, err := startWorker(ep, core, o.Idle)
 		if err != nil {
 			return err
 		}
 		h.workers = append(h.workers, w)
+		if manager != nil {
+			manager.worker = w
+			if err := h.runManager(manager); err != nil {
+				return err
+			}
+		}
 	}
 	return h.startAgents(o)
+}
+
+// manageFromStart makes the connection manager of an endpoint that is not polled yet, if wanted.
+func (h *Host) manageFromStart(ep *transport.Endpoint, wanted bool) (*cm, error) {
+	if !wanted {
+		return nil, nil
+	}
+	m, err := h.newManager(ep.Query().Port.MAC)
+	if err != nil {
+		return nil, err
+	}
+	return m, ep.Setup().Manage(m.machine)
 }
 
 // endpointSeed returns the seed of endpoint i. It is 0 only without a seed.
@@ -281,7 +308,7 @@ func (h *Host) close() error {
 func (h *Host) Endpoints() int { return len(h.workers) }
 
 // Info returns the properties of the port of endpoint i.
-func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Port().Info() }
+func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Query().Port }
 
 // Addrs returns the host's addresses.
 func (h *Host) Addrs() []netip.Prefix { return h.addrs }

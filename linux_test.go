@@ -15,8 +15,11 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
-// TestBesideLinux runs the TestLinux tests in a network namespace.
-func TestBesideLinux(t *testing.T) { dpdktest.InNamespace(t, "TestLinux") }
+func TestBesideLinux(t *testing.T) {
+	dpdktest.InNamespace(t,
+		dpdktest.Test{Name: "PingsAnEndpoint", Run: testLinuxPingsAnEndpoint},
+		dpdktest.Test{Name: "VethBetweenTwoHosts", Run: testLinuxVethBetweenTwoHosts})
+}
 
 func command(t *testing.T, line string) string {
 	words := strings.Fields(line)
@@ -25,8 +28,8 @@ func command(t *testing.T, line string) string {
 	return string(out)
 }
 
-func TestLinuxPingsAnEndpoint(t *testing.T) {
-	dpdktest.Inside(t, "ip", "ping")
+func testLinuxPingsAnEndpoint(t *testing.T) {
+	dpdktest.Requires(t, "ping")
 	h, err := Open("tap:gr0",
 		Options{Addrs: []netip.Prefix{netip.MustParsePrefix("10.9.0.2/24"),
 			netip.MustParsePrefix("fd09::2/64")}})
@@ -42,8 +45,7 @@ func TestLinuxPingsAnEndpoint(t *testing.T) {
 	require.Regexp(t, "10.9.0.2.*lladdr", command(t, "ip neigh show dev gr0"))
 }
 
-func TestLinuxVethBetweenTwoHosts(t *testing.T) {
-	dpdktest.Inside(t, "ip")
+func testLinuxVethBetweenTwoHosts(t *testing.T) {
 	command(t, "ip link add va mtu 9000 type veth peer name vb mtu 9000")
 	for _, v := range []string{"va", "vb"} {
 		command(t, "ip link set "+v+" up")
@@ -74,7 +76,7 @@ func TestLinuxVethBetweenTwoHosts(t *testing.T) {
 		require.True(t, bytes.Equal(bytes.Repeat([]byte{byte(i)}, 20000), buf[:n]), "message %d", i)
 	}
 	require.NoError(t, hosts[0].Do(0, func(ep *transport.Endpoint) {
-		t.Logf("retransmitted %d of %d frames", ep.Counters().Retransmitted, ep.Counters().TxFrames)
+		t.Logf("retransmitted %d of %d frames", ep.Stats().Retransmitted, ep.Stats().TxFrames)
 	}))
 	require.NoError(t, client.Close())
 	require.NoError(t, server.Close())

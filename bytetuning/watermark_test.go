@@ -143,7 +143,8 @@ func TestBaselines(t *testing.T) {
 	}
 	_, err := Baseline("best", p)
 	assert.EqualError(t, err,
-		`bytetuning: unknown baseline "best"; want one of dcqcn, dctcp, ecnstar, experience, hpcc, manufacturer, nvidia`)
+		`bytetuning: unknown baseline "best"; want one of dcqcn, dctcp, ecnstar, experience, `+
+			`hpcc, manufacturer, nvidia`)
 }
 
 func TestFormulas(t *testing.T) {

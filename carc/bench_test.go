@@ -35,7 +35,7 @@ func (l *loop) credit(t testing.TB) {
 		return
 	}
 	if n, some := l.granter.Emit(false, l.now); some {
-		require.NoError(t, l.gate.Hear(&n, l.p.Backlog, l.now))
+		require.NoError(t, l.gate.Receive(&n, l.p.Backlog, l.now))
 	}
 }
 
@@ -45,7 +45,7 @@ func (l *loop) message(t testing.TB) bool {
 	if !l.gate.Ready(&l.p, l.now) {
 		return false
 	}
-	l.gate.Took(&l.p, l.now)
+	l.gate.Sent(&l.p, l.now)
 	l.granter.Delivered(1024, l.now)
 	l.granter.Consumed(1024, l.now+50_000)
 	l.credit(t)
@@ -80,15 +80,15 @@ func BenchmarkMessage(b *testing.B) {
 	}
 	b.Run("sender", func(b *testing.B) {
 		l := newLoop(b, "llc=4MiB")
-		n := cc.Notice{Kind: cc.NoticeCredit, Credits: 65536, Epoch: 9}
+		n := cc.ControlMessage{Kind: cc.CREDIT, Credits: 65536, Epoch: 9}
 		for i := 1; b.Loop(); i++ {
 			if !l.gate.Ready(&l.p, l.now) {
 				b.Fatal("no credits")
 			}
-			l.gate.Took(&l.p, l.now)
+			l.gate.Sent(&l.p, l.now)
 			if i%64 == 0 {
 				n.Returned += 64 * 16
-				if l.gate.Hear(&n, l.p.Backlog, l.now) != nil {
+				if l.gate.Receive(&n, l.p.Backlog, l.now) != nil {
 					b.Fatal("CREDIT refused")
 				}
 			}

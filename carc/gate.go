@@ -43,7 +43,7 @@ type GateStats struct {
 	Overdrawn uint64         // of these, larger than all credits
 	Blocked   uint64         // of these, messages that waited
 	Waited    units.Duration // total time that messages waited
-	Asked     uint64         // queries sent
+	Queries   uint64         // queries sent
 	Received  uint64         // CREDITs that changed something
 }
 
@@ -137,8 +137,8 @@ func (g *Gate) fits(n Lines) bool {
 	return out+n <= g.Credits() || out == 0
 }
 
-// Took implements cc.Gate.
-func (g *Gate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (g *Gate) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	n := g.cost(p)
 	if n == 0 {
 		return cc.Marks{}
@@ -170,12 +170,12 @@ func (g *Gate) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
 	}
 }
 
-// Hear implements cc.Gate.
-func (g *Gate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (g *Gate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeCredit:
+	case n.Kind != cc.CREDIT:
 		return errKind
-	case n.Flags&cc.NoticeAsks != 0:
+	case n.Flags&cc.FlagQuery != 0:
 		return errQuery
 	case n.Returned > uint64(g.posted-g.returnedByResponse):
 		return fmt.Errorf("carc: %d lines returned of %d posted: %w", n.Returned,
@@ -230,26 +230,26 @@ func (g *Gate) startQueryTimer(now units.Time) {
 }
 
 // Emit implements cc.Gate: it queries the receiver, since the last CREDIT may be lost.
-func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *Gate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	switch {
 	case g.queryAt == 0 || g.queryAt.After(now):
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	case b.Waits == 0: // cancelled while lost packets waited, too
 		g.endWait(now)
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	g.queries = min(g.queries+1, 5)
 	g.startQueryTimer(now)
-	g.stats.Asked++
-	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: uint64(g.returned)},
+	g.stats.Queries++
+	return cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: uint64(g.returned)},
 		true
 }
 
 // Next implements cc.Gate.
 func (g *Gate) Next() units.Time { return g.queryAt }
 
-// Wants implements cc.Gate.
-func (*Gate) Wants() cc.MarkSet { return 0 }
+// Marks implements cc.Gate.
+func (*Gate) Marks() cc.MarkSet { return 0 }
 
 // nonZero returns now, or 1 for time 0, since 0 stands for "never".
 func nonZero(now units.Time) units.Time {

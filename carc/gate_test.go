@@ -11,11 +11,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// countingReporter is a cc.Reporter that counts calls of Ask.
+// countingReporter is a cc.Reporter that counts calls of Reschedule.
 type countingReporter struct{ asks int }
 
 func (*countingReporter) Report(*cc.Event, units.Time) {}
-func (b *countingReporter) Ask()                       { b.asks++ }
+func (b *countingReporter) Reschedule()                { b.asks++ }
 
 const us = units.Microsecond
 
@@ -32,7 +32,7 @@ func sender(t *testing.T, text string, credits uint32) *Gate {
 }
 
 func hearCredit(g *Gate, returned uint64, credits uint32, epoch uint8) error {
-	return g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Returned: returned, Credits: credits,
+	return g.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Returned: returned, Credits: credits,
 		Epoch: epoch}, cc.Backlog{}, 1)
 }
 
@@ -43,7 +43,7 @@ func sends(g *Gate, bytes units.Bytes, now units.Time) bool {
 	if !g.Ready(&p, now) {
 		return false
 	}
-	g.Took(&p, now)
+	g.Sent(&p, now)
 	return true
 }
 
@@ -66,7 +66,7 @@ func TestMessageTakesItsLinesOnce(t *testing.T) {
 	} {
 		g := sender(t, c.text, 1000)
 		require.True(t, g.Ready(&c.p, 1), name)
-		g.Took(&c.p, 1)
+		g.Sent(&c.p, 1)
 		assert.Equal(t, c.want, g.Outstanding(), name)
 	}
 }
@@ -131,10 +131,10 @@ func TestCreditThatComesLate(t *testing.T) {
 // epoch.
 func TestCreditAfterAnOutage(t *testing.T) {
 	g := sender(t, "mode=rr", 64)
-	credit := cc.Notice{Kind: cc.NoticeCredit, Credits: 32, Epoch: 1 + 200}
-	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge-1)))
+	credit := cc.ControlMessage{Kind: cc.CREDIT, Credits: 32, Epoch: 1 + 200}
+	require.NoError(t, g.Receive(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge-1)))
 	assert.EqualValues(t, 64, g.Credits(), "the CREDIT may be late")
-	require.NoError(t, g.Hear(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge)))
+	require.NoError(t, g.Receive(&credit, cc.Backlog{}, units.Time(1).Add(maxCreditAge)))
 	assert.EqualValues(t, 32, g.Credits())
 }
 
@@ -143,21 +143,21 @@ func TestVoidCredits(t *testing.T) {
 	require.True(t, sends(g, 4096, 1))
 	before := *g
 	for name, c := range map[string]struct {
-		n    cc.Notice
+		n    cc.ControlMessage
 		want string
 	}{
-		"more returned than was posted": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2,
+		"more returned than was posted": {cc.ControlMessage{Kind: cc.CREDIT, Credits: 64, Epoch: 2,
 			Returned: 65}, "65 lines returned of 64 posted"},
-		"that, and much more": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64, Epoch: 2,
+		"that, and much more": {cc.ControlMessage{Kind: cc.CREDIT, Credits: 64, Epoch: 2,
 			Returned: 1 << 63}, "posted"},
-		"no credits": {cc.Notice{Kind: cc.NoticeCredit, Epoch: 2}, "out of range [1, 67108864]"},
-		"more than any cache has": {cc.Notice{Kind: cc.NoticeCredit, Credits: 1<<26 + 1,
+		"no credits": {cc.ControlMessage{Kind: cc.CREDIT, Epoch: 2}, "out of range [1, 67108864]"},
+		"more than any cache has": {cc.ControlMessage{Kind: cc.CREDIT, Credits: 1<<26 + 1,
 			Epoch: 2}, "out of range [1, 67108864]"},
-		"a query": {cc.Notice{Kind: cc.NoticeCredit, Credits: 64,
-			Flags: cc.NoticeAsks}, "got a query"},
-		"a TOKEN": {cc.Notice{Kind: cc.NoticeToken, Limit: 64}, "want a notice of kind CREDIT"},
+		"a query": {cc.ControlMessage{Kind: cc.CREDIT, Credits: 64,
+			Flags: cc.FlagQuery}, "got a query"},
+		"a TOKEN": {cc.ControlMessage{Kind: cc.TOKEN, Limit: 64}, "want CREDIT"},
 	} {
-		err := g.Hear(&c.n, cc.Backlog{}, 2)
+		err := g.Receive(&c.n, cc.Backlog{}, 2)
 		assert.ErrorContains(t, err, c.want, name)
 		assert.Equal(t, c.n.Returned > 64, errors.Is(err, cc.ErrForged), name)
 		assert.Equal(t, before, *g, name)
@@ -166,11 +166,11 @@ func TestVoidCredits(t *testing.T) {
 	require.NoError(t, err)
 	granter.Attach(&countingReporter{})
 	assert.ErrorIs(t,
-		granter.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: 1}, 1),
+		granter.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: 1}, 1),
 		cc.ErrForged)
-	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeCredit}, 1), "want a query")
-	assert.ErrorContains(t, granter.Hear(&cc.Notice{Kind: cc.NoticeRTS}, 1),
-		"want a notice of kind CREDIT")
+	assert.ErrorContains(t, granter.Receive(&cc.ControlMessage{Kind: cc.CREDIT}, 1), "want a query")
+	assert.ErrorContains(t, granter.Receive(&cc.ControlMessage{Kind: cc.RTS}, 1),
+		"want CREDIT")
 }
 
 // A sender that waits sends a query after three round trips, but not before 50 us, and then at
@@ -190,7 +190,7 @@ func TestWaitingSenderQueries(t *testing.T) {
 		now = g.Next()
 		n, some := g.Emit(waits, now)
 		require.True(t, some)
-		require.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, n)
+		require.Equal(t, cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery}, n)
 	}
 	g.Lost(0, waits, now)
 	assert.NotZero(t, g.Next(), "some of the waiting data was cancelled")
@@ -243,7 +243,7 @@ func TestTermsOfTheConnection(t *testing.T) {
 	assert.EqualValues(t, 5000, gate.Credits())
 	assert.True(t, gate.Ready(&cc.Outgoing{Message: units.GiB}, 1),
 		"plain WRITEs take no credits, as agreed")
-	gate.Took(&cc.Outgoing{Message: units.GiB}, 1)
+	gate.Sent(&cc.Outgoing{Message: units.GiB}, 1)
 	assert.Zero(t, gate.Outstanding())
 	agreed.Lines = 8192
 	granter.Agree(agreed)

@@ -63,7 +63,7 @@ type GranterStats struct {
 	Delivered uint64 // messages
 	Consumed  uint64 // of these
 	Credits   uint64 // CREDITs sent
-	Asked     uint64 // queries received
+	Queries   uint64 // queries received
 }
 
 // serviceTimes holds how long the program processed the newest message, and how long a sampled
@@ -76,7 +76,7 @@ type serviceTimes struct {
 }
 
 var (
-	errKind     = errors.New("carc: want a notice of kind CREDIT")
+	errKind     = errors.New("carc: want CREDIT, got another control message")
 	errNotQuery = errors.New("carc: want a query, got CREDIT with credits")
 )
 
@@ -150,7 +150,7 @@ func (g *Granter) Delivered(bytes units.Bytes, now units.Time) {
 	g.markActive(now)
 }
 
-// Away implements cc.Absentee.
+// Away implements cc.AbsenceObserver.
 func (g *Granter) Away(d units.Duration, now units.Time) { g.sensor.onAbsence(d, now) }
 
 // Consumed implements cc.Granter. Messages are consumed in the order in which they were delivered.
@@ -214,7 +214,7 @@ func (g *Granter) refresh(now units.Time) {
 // onPoolChange recomputes the credits after a change of another connection.
 func (g *Granter) onPoolChange(now units.Time) {
 	if g.refresh(now); g.dueAt != 0 {
-		g.reporter.Ask()
+		g.reporter.Reschedule()
 	}
 }
 
@@ -260,18 +260,18 @@ func (g *Granter) hasBacklog() bool {
 	return g.delta.estimate > 0 && g.delivered-g.consumed > 2*g.delta.estimate
 }
 
-// Hear implements cc.Granter.
-func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
+// Receive implements cc.Granter.
+func (g *Granter) Receive(n *cc.ControlMessage, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeCredit:
+	case n.Kind != cc.CREDIT:
 		return errKind
-	case n.Flags&cc.NoticeAsks == 0:
+	case n.Flags&cc.FlagQuery == 0:
 		return errNotQuery
 	case n.Returned > uint64(g.returned()):
 		return fmt.Errorf("carc: the peer knows of %d lines returned, %d were: %w", n.Returned,
 			g.returned(), cc.ErrForged)
 	}
-	g.stats.Asked++
+	g.stats.Queries++
 	g.queried, g.dueAt = true, earlier(g.dueAt, nonZero(now))
 	g.markActive(now)
 	g.update(now)
@@ -279,11 +279,11 @@ func (g *Granter) Hear(n *cc.Notice, now units.Time) error {
 }
 
 // Emit implements cc.Granter. It may be called whenever a CREDIT can be piggybacked.
-func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
+func (g *Granter) Emit(_ bool, now units.Time) (cc.ControlMessage, bool) {
 	g.update(now)
 	if g.returned() == g.announced.returned && !g.service.fresh && !g.isUrgent() {
 		g.dueAt = 0
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	if g.credits != g.announced.credits || g.sensor.state != g.announced.state {
 		g.epoch++
@@ -292,8 +292,8 @@ func (g *Granter) Emit(_ bool, now units.Time) (cc.Notice, bool) {
 	g.announced.returned, g.announced.state = g.returned(), g.sensor.state
 	g.queried, g.service.fresh, g.dueAt = false, false, 0
 	g.stats.Credits++
-	return cc.Notice{
-		Kind: cc.NoticeCredit, Credits: uint32(g.announced.credits), Epoch: g.epoch,
+	return cc.ControlMessage{
+		Kind: cc.CREDIT, Credits: uint32(g.announced.credits), Epoch: g.epoch,
 		Returned: uint64(g.announced.returned), Cache: g.announced.state, Waited: g.service.waited,
 		Served: g.service.served,
 	}, true
@@ -324,11 +324,11 @@ func (*Granter) Missing(int, units.Bytes, units.Time) {}
 // Rank implements cc.Granter.
 func (*Granter) Rank() int { return 0 }
 
-// Queue implements cc.Granter.
-func (*Granter) Queue() int { return 0 }
+// QueueCapacity implements cc.Granter.
+func (*Granter) QueueCapacity() int { return 0 }
 
 // Algorithm implements cc.Granter.
 func (*Granter) Algorithm() cc.Algorithm { return nil }
 
-// Decide implements cc.Granter.
-func (*Granter) Decide(cc.Decision, units.Time) {}
+// Apply implements cc.Granter.
+func (*Granter) Apply(cc.Decision, units.Time) {}

@@ -47,11 +47,11 @@ func TestWhenLinesAreReturned(t *testing.T) {
 
 func TestQueryIsAnsweredAtOnce(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off")
-	require.NoError(t, g.Hear(&cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks}, 5))
+	require.NoError(t, g.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery}, 5))
 	require.Equal(t, units.Time(5), g.Next())
 	n, some := g.Emit(false, 5)
 	require.True(t, some)
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeCredit, Credits: 1024, Epoch: 1}, n)
+	assert.Equal(t, cc.ControlMessage{Kind: cc.CREDIT, Credits: 1024, Epoch: 1}, n)
 	assert.Zero(t, g.Next(), "once")
 }
 

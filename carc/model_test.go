@@ -104,8 +104,8 @@ func (l *link) close() {
 // Report implements cc.Reporter.
 func (*link) Report(*cc.Event, units.Time) {}
 
-// Ask implements cc.Reporter.
-func (l *link) Ask() { l.At(l.Now, l.pollReceiver) }
+// Reschedule implements cc.Reporter.
+func (l *link) Reschedule() { l.At(l.Now, l.pollReceiver) }
 
 func (l *link) backlog() (b cc.Backlog) {
 	for _, bytes := range l.waits[l.first:] {
@@ -129,7 +129,7 @@ func (l *link) pollSender() {
 	for at := l.gate.Next(); at != 0 && !at.After(l.Now); at = l.gate.Next() {
 		if n, some := l.gate.Emit(l.backlog(), l.Now); some {
 			l.carry(func() {
-				require.NoError(l.t, l.granter.Hear(&n, l.Now))
+				require.NoError(l.t, l.granter.Receive(&n, l.Now))
 				l.pollReceiver()
 			})
 		}
@@ -142,10 +142,10 @@ func (l *link) pollSender() {
 			break
 		}
 		large := l.gate.shift.lines(bytes) > l.gate.Credits()
-		l.gate.Took(&p, l.Now)
+		l.gate.Sent(&p, l.Now)
 		if l.rng.IntN(8) == 0 { // a retransmission takes no credits
 			p.Again = true
-			l.gate.Took(&p, l.Now)
+			l.gate.Sent(&p, l.Now)
 		}
 		l.first++
 		l.spent.messages++
@@ -229,14 +229,14 @@ func (l *link) pollReceiver() {
 func (l *link) emit() {
 	if n, some := l.granter.Emit(false, l.Now); some {
 		l.carry(func() {
-			require.NoError(l.t, l.gate.Hear(&n, l.backlog(), l.Now))
+			require.NoError(l.t, l.gate.Receive(&n, l.backlog(), l.Now))
 			l.returned()
 			l.pollSender()
 		})
 	}
 }
 
-// carry carries a notice to the other end: once, twice or not at all.
+// carry carries a control message to the other end: once, twice or not at all.
 func (l *link) carry(heard func()) {
 	for copies := 1 + l.rng.IntN(10)/9; copies > 0; copies-- {
 		if l.rng.Float64() < l.loss {

@@ -87,7 +87,7 @@ func FuzzParse(f *testing.F) {
 		granter.Attach(&countingReporter{})
 		n, some := granter.Emit(false, 1)
 		require.True(t, some)
-		require.NoError(t, gate.Hear(&n, cc.Backlog{}, 1))
+		require.NoError(t, gate.Receive(&n, cc.Backlog{}, 1))
 		require.GreaterOrEqual(t, gate.Credits(), gate.shift.lines(path.Payload))
 	})
 }

@@ -7,14 +7,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Admission: the conditions besides a window under which a packet may leave. A flow has a [Gate] at
-// its sender and a [Granter] at its receiver, which exchange [Notice]s. The tokens of
-// receiver-driven congestion control are one such pair, the credits of a receiver's cache another.
-// A flow may have both: gates are independent, and none changes state before all agree. The
-// transport carries Notices without interpreting them, and reports which packets leave and arrive.
-
-// Notices are RTS and TOKEN, except between a [CreditGate] and a [CreditGranter], which exchange
-// CREDITs. [AllOf] combines several Gates into one.
+// A packet may be sent when admission allows it, in addition to the window. A flow has a [Gate] at
+// its sender and a [Granter] at its receiver, which exchange [ControlMessage]s: RTS and TOKEN, or,
+// between a [CreditGate] and a [CreditGranter], CREDIT. The tokens of receiver-driven congestion
+// control are one such pair, the credits of a receiver's cache another. A flow may have both
+// ([AllOf]): gates are independent, and none changes state before all agree. The transport carries
+// ControlMessages without interpreting them, and reports which packets are sent and arrive.
 
 // Gate is the sender's half. All byte counts are payload of SENDs and WRITEs; READs are not subject
 // to admission. A Gate does no I/O, reads no clock but now, and allocates nothing.
@@ -24,22 +22,24 @@ type Gate interface {
 	// Ready reports whether the packet may leave. It changes nothing, except that a Gate may record
 	// a refusal: Next is read afterwards.
 	Ready(p *Outgoing, now units.Time) bool
-	// Took reports that the packet leaves, and returns what to put on it. Backlog.Waits still
+	// Sent reports that the packet leaves, and returns what to put on it. Backlog.Waits still
 	// includes it.
-	Took(p *Outgoing, now units.Time) Marks
+	Sent(p *Outgoing, now units.Time) Marks
 	// Lost reports that packets of so many bytes that had left were lost and wait again. Backlog
 	// includes them. With bytes 0, some of the backlog was withdrawn.
 	Lost(bytes units.Bytes, b Backlog, now units.Time)
-	// Hear processes a Notice of the peer's Granter. It returns an error if the Notice is invalid;
-	// it then changes nothing. The transport retransmits the ranges named by a valid Notice.
-	Hear(n *Notice, b Backlog, now units.Time) error
-	// Emit returns the Notice to send next, and false when there is none. Next is not later than
-	// now when it is called.
-	Emit(b Backlog, now units.Time) (Notice, bool)
+	// Receive processes a ControlMessage of the peer's Granter. It returns an error if the message
+	// is invalid; it then changes nothing. The transport retransmits the ranges named by a valid
+	// message.
+	Receive(n *ControlMessage, b Backlog, now units.Time) error
+	// Emit returns the ControlMessage to send next, and false when there is none. Next is not later
+	// than now when it is called.
+	Emit(b Backlog, now units.Time) (ControlMessage, bool)
 	// Next returns when Emit is to be called; 0 never.
 	Next() units.Time
-	// Wants returns the parts of Marks that need support by the transport and the peer.
-	Wants() MarkSet
+	// Marks returns the marks that it puts on packets, which the transport and the peer must
+	// support.
+	Marks() MarkSet
 }
 
 // Granter is the receiver's half.
@@ -51,35 +51,35 @@ type Granter interface {
 	Missing(packets int, bytes units.Bytes, now units.Time)
 	// Consumed reports that the program has finished with so many bytes of delivered messages.
 	Consumed(bytes units.Bytes, now units.Time)
-	// Hear processes a Notice of the peer's Gate. It returns an error if the Notice is invalid.
-	Hear(n *Notice, now units.Time) error
-	// Emit returns the Notice to send next, and false when there is none. incomplete reports
-	// whether packets are missing that are to be sent again.
-	Emit(incomplete bool, now units.Time) (Notice, bool)
+	// Receive processes a ControlMessage of the peer's Gate. It returns an error if it is invalid.
+	Receive(n *ControlMessage, now units.Time) error
+	// Emit returns the ControlMessage to send next, and false when there is none. incomplete
+	// reports whether packets are missing that are to be sent again.
+	Emit(incomplete bool, now units.Time) (ControlMessage, bool)
 	// Next returns when Emit is to be called; 0 never.
 	Next() units.Time
 	// Rank orders the Granters of an endpoint whose TOKENs wait for their time, from 0 to Ranks-1:
 	// higher ranks go first, equal ranks in round-robin, and a TOKEN that has waited for 50 ms
 	// before all others. The rank when the wait begins counts.
 	Rank() int
-	// Queue returns the capacity of the endpoint's queue of TOKENs that wait for their time. With 0
-	// they wait in the Granter, and Emit is not called before their time. Otherwise Emit is called
-	// at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the queue full is
-	// dropped, as in a switch.
-	Queue() int
+	// QueueCapacity returns the capacity of the endpoint's queue of TOKENs that wait for their
+	// time. With 0 they wait in the Granter, and Emit is not called before their time. Otherwise
+	// Emit is called at Next, and the TOKEN waits in the endpoint's queue; a TOKEN that finds the
+	// queue full is dropped, as in a switch.
+	QueueCapacity() int
 	// Algorithm returns the congestion control of the grants; nil for none. The transport adds it
-	// to its Controller as a flow of its own, and passes its decisions to Decide.
+	// to its Controller as a flow of its own, and passes its decisions to Apply.
 	Algorithm() Algorithm
 	// Attach sets the Reporter of events before any other call. nil detaches the Granter at the end
 	// of the connection; it then releases what it shares.
 	Attach(r Reporter)
-	// Decide applies a decision of Algorithm.
-	Decide(d Decision, now units.Time)
+	// Apply applies a decision of Algorithm.
+	Apply(d Decision, now units.Time)
 }
 
 // CreditGate is a Gate that admits messages by credits for lines of its receiver's cache; its
-// Notices are CREDITs. It ignores a CREDIT older than the newest one, but returns ErrForged for one
-// that returns more credits than were taken.
+// ControlMessages are CREDITs. It ignores a CREDIT older than the newest one, but returns ErrForged
+// for one that returns more credits than were taken.
 type CreditGate interface {
 	Gate
 	// Terms returns the terms it supports. Lines is 0.
@@ -91,9 +91,10 @@ type CreditGate interface {
 	Answered(bytes units.Bytes, now units.Time)
 }
 
-// CreditGranter is the Granter of a CreditGate. Its Notices are not scheduled: Emit is called at
-// Next, and earlier whenever a packet leaves that has room for a Notice; Emit then returns false
-// when there is nothing new. Arrived and Missing are not called; messages are reported instead.
+// CreditGranter is the Granter of a CreditGate. Its ControlMessages are not scheduled: Emit is
+// called at Next, and earlier whenever a packet leaves that has room for one; Emit then returns
+// false when there is nothing new. Arrived and Missing are not called; messages are reported
+// instead.
 type CreditGranter interface {
 	Granter
 	// Terms returns the terms it supports. It is called after Attach, which assigns its share of
@@ -105,10 +106,10 @@ type CreditGranter interface {
 	Delivered(bytes units.Bytes, now units.Time)
 }
 
-// Absentee is a CreditGranter that takes into account how long its host did not poll. Away is
+// AbsenceObserver is a CreditGranter that excludes times in which its host did not poll. Away is
 // called before Delivered for a message that arrived meanwhile: durations measured then do not
 // describe the program.
-type Absentee interface {
+type AbsenceObserver interface {
 	Away(d units.Duration, now units.Time)
 }
 
@@ -130,11 +131,11 @@ const Ranks = 8
 // Reporter drives a Granter.
 type Reporter interface {
 	// Report processes an event of the Granter's own flow. The event is borrowed: valid during the
-	// call. Decide may be called before Report returns.
+	// call. Apply may be called before Report returns.
 	Report(ev *Event, now units.Time)
-	// Ask reports that Next or Rank has changed without a call of this Granter, by another one that
-	// shares state with it.
-	Ask()
+	// Reschedule reports that Next or Rank has changed without a call of this Granter, by another
+	// one that shares state with it.
+	Reschedule()
 }
 
 // Backlog is what a sender still has to send and to get acknowledged.
@@ -192,44 +193,44 @@ type Arrival struct {
 	Behind    bool // a later packet arrived before: it was overtaken, sent again or duplicated
 }
 
-// NoticeKind is the kind of a Notice.
-type NoticeKind uint8
+// ControlKind is the kind of a ControlMessage.
+type ControlKind uint8
 
 // The kinds.
 const (
-	NoticeRTS   NoticeKind = iota // sender to receiver: the demand for tokens
-	NoticeToken                   // receiver to sender: what may be sent
-	// receiver to sender: the space in its cache; with NoticeAsks the sender's request
-	NoticeCredit
-	NoticeKinds
+	RTS   ControlKind = iota // sender to receiver: the demand for tokens
+	TOKEN                    // receiver to sender: what may be sent
+	// receiver to sender: the space in its cache; with FlagQuery the sender's request
+	CREDIT
+	ControlKinds
 )
 
-func (k NoticeKind) String() string {
-	if k < NoticeKinds {
-		return [NoticeKinds]string{"RTS", "TOKEN", "CREDIT"}[k]
+func (k ControlKind) String() string {
+	if k < ControlKinds {
+		return [ControlKinds]string{"RTS", "TOKEN", "CREDIT"}[k]
 	}
-	return "unknown notice"
+	return "unknown control message"
 }
 
-// NoticeFlags qualifies a Notice.
-type NoticeFlags uint8
+// ControlFlags qualifies a ControlMessage.
+type ControlFlags uint8
 
 // The flags.
 const (
-	NoticeRepeat      NoticeFlags = 1 << iota // repeats an earlier Notice that got no response
-	NoticeUnscheduled                         // RTS: unscheduled packets accompany it
-	// TOKEN: requests an RTS that Answers it; CREDIT: requests a CREDIT
-	NoticeAsks
-	NoticeAnswers // RTS: Seq is that of the TOKEN with NoticeAsks
+	FlagRepeat      ControlFlags = 1 << iota // repeats an earlier message that got no response
+	FlagUnscheduled                          // RTS: unscheduled packets accompany it
+	// TOKEN: requests an RTS that replies to it; CREDIT: requests a CREDIT
+	FlagQuery
+	FlagReply // RTS: Seq is that of the TOKEN with FlagQuery
 	// TOKEN: grants Limit bytes once, and not again when it is lost
-	NoticeSingle
-	NoticeEnds // RTS: the backlog is empty
-	noticeFlagsEnd
+	FlagSingle
+	FlagEnd // RTS: the backlog is empty
+	controlFlagsEnd
 )
 
-func (f NoticeFlags) String() string {
+func (f ControlFlags) String() string {
 	var names []string
-	for i, name := range [...]string{"repeat", "unscheduled", "asks", "answers", "single", "ends"} {
+	for i, name := range [...]string{"repeat", "unscheduled", "query", "reply", "single", "end"} {
 		if f>>i&1 != 0 {
 			names = append(names, name)
 		}
@@ -237,8 +238,8 @@ func (f NoticeFlags) String() string {
 	return strings.Join(names, "|")
 }
 
-// KnownNoticeFlags is the set of all defined flags.
-const KnownNoticeFlags = noticeFlagsEnd - 1
+// KnownFlags is the set of all defined flags.
+const KnownFlags = controlFlagsEnd - 1
 
 // CacheState is the state of a receiver's last-level cache (CARC, APNet '25, section 3), a bit
 // each.
@@ -252,12 +253,12 @@ const (
 	CacheApproaching // reads are about to miss
 )
 
-// Notice is a message between a Gate and a Granter. Counters are cumulative from the beginning of
-// the connection, modulo their width, so that a lost, duplicated or late Notice does no harm; a
-// NoticeSingle is the exception.
-type Notice struct {
-	Kind  NoticeKind
-	Flags NoticeFlags
+// ControlMessage is a message between a Gate and a Granter. Counters are cumulative from the
+// beginning of the connection, modulo their width, so that a lost, duplicated or late message does
+// no harm; a FlagSingle is the exception.
+type ControlMessage struct {
+	Kind  ControlKind
+	Flags ControlFlags
 
 	Demand uint32 // RTS: Spent and the backlog that needs tokens
 	Spent  uint32 // RTS: bytes of tokens used or discarded
@@ -266,7 +267,7 @@ type Notice struct {
 	Discarded uint32
 	CE        uint16 // RTS: tokens that arrived with congestion experienced
 	Limit     uint32 // TOKEN: bytes granted
-	// Seq is the number of a TOKEN; in an RTS with NoticeAnswers, that of the TOKEN.
+	// Seq is the number of a TOKEN; in an RTS with FlagReply, that of the TOKEN.
 	Seq uint16
 	// Priority is that of the data which a TOKEN releases, 0 the lowest (Homa: the grant carries
 	// the priority).
@@ -277,7 +278,7 @@ type Notice struct {
 	Credits uint32
 	Epoch   uint8
 	// Returned is, in a CREDIT, how many lines the receiver's program has consumed; with
-	// NoticeAsks, how many the sender knows of.
+	// FlagQuery, how many the sender knows of.
 	Returned uint64
 	// Cache is, in a CREDIT, the state of the receiver's cache.
 	Cache CacheState
@@ -285,20 +286,20 @@ type Notice struct {
 	// program, and how long the program took; 0 is unknown.
 	Waited, Served units.Duration
 
-	// Gap is how long a received Notice may have waited for this host to poll, as in Arrival.
+	// Gap is how long a received message may have waited for this host to poll, as in Arrival.
 	Gap units.Duration
-	// Congested reports whether a switch marked a received Notice.
+	// Congested reports whether a switch marked a received message.
 	Congested bool
 	// Releases is how much of the link, in bytes on the wire, the data takes that an emitted TOKEN
 	// releases. The transport spaces the endpoint's TOKENs by it and by their own length; 0
 	// disables the spacing.
 	Releases units.Bytes
-	// TrafficClass, DSCP and ECN, is that of an emitted Notice when Classed is set; otherwise it is
-	// that of ACKs.
+	// TrafficClass, DSCP and ECN, is that of an emitted message when Classed is set; otherwise it
+	// is that of ACKs.
 	TrafficClass uint8
 	Classed      bool
-	// WithData makes an emitted Notice wait behind the data that was sent, in the data's class.
+	// WithData makes an emitted message wait behind the data that was sent, in the data's class.
 	WithData bool
-	// Missing asks the transport to list the missing packets in an emitted Notice.
+	// Missing requests that the transport lists the missing packets in an emitted message.
 	Missing bool
 }

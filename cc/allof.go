@@ -54,10 +54,10 @@ func (a *allOf) Ready(p *Outgoing, now units.Time) bool {
 	return true
 }
 
-// Took implements Gate.
-func (a *allOf) Took(p *Outgoing, now units.Time) (all Marks) {
+// Sent implements Gate.
+func (a *allOf) Sent(p *Outgoing, now units.Time) (all Marks) {
 	for _, g := range a.parts {
-		m := g.Took(p, now)
+		m := g.Sent(p, now)
 		all.Set |= m.Set
 		if m.Set&MarkGrant != 0 {
 			all.Grant = m.Grant
@@ -76,18 +76,19 @@ func (a *allOf) Lost(bytes units.Bytes, b Backlog, now units.Time) {
 	}
 }
 
-// Hear implements Gate. A CREDIT is for the CreditGates, any other Notice for the others.
-func (a *allOf) Hear(n *Notice, b Backlog, now units.Time) (err error) {
+// Receive implements Gate. A CREDIT is for the CreditGates, any other ControlMessage for the
+// others.
+func (a *allOf) Receive(n *ControlMessage, b Backlog, now units.Time) (err error) {
 	for _, g := range a.parts {
-		if _, credits := g.(CreditGate); credits == (n.Kind == NoticeCredit) {
-			err = errors.Join(err, g.Hear(n, b, now))
+		if _, credits := g.(CreditGate); credits == (n.Kind == CREDIT) {
+			err = errors.Join(err, g.Receive(n, b, now))
 		}
 	}
 	return err
 }
 
 // Emit implements Gate.
-func (a *allOf) Emit(b Backlog, now units.Time) (Notice, bool) {
+func (a *allOf) Emit(b Backlog, now units.Time) (ControlMessage, bool) {
 	for _, g := range a.parts {
 		if next := g.Next(); next != 0 && !next.After(now) {
 			if n, some := g.Emit(b, now); some {
@@ -95,7 +96,7 @@ func (a *allOf) Emit(b Backlog, now units.Time) (Notice, bool) {
 			}
 		}
 	}
-	return Notice{}, false
+	return ControlMessage{}, false
 }
 
 // Next implements Gate.
@@ -108,10 +109,10 @@ func (a *allOf) Next() (at units.Time) {
 	return at
 }
 
-// Wants implements Gate.
-func (a *allOf) Wants() (all MarkSet) {
+// Marks implements Gate.
+func (a *allOf) Marks() (all MarkSet) {
 	for _, g := range a.parts {
-		all |= g.Wants()
+		all |= g.Marks()
 	}
 	return all
 }

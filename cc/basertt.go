@@ -48,9 +48,9 @@ func (b *BaseRTT) shorter(payload units.Bytes) units.Duration {
 	return b.Path.LineRate.Duration(max(0, b.Path.Payload-payload)) * units.Duration(b.Path.Hops+1)
 }
 
-// gaps is how many gaps between samples fit into a Window. After a longer gap the Window begins
-// anew: nothing is known of the time between.
-const gaps = 4
+// minSamplesPerWindow sets the longest gap between samples, as a fraction of Window. After a longer
+// gap the Window restarts: nothing is known of the time between.
+const minSamplesPerWindow = 4
 
 // Sample adds the round trip of one packet with so much payload. An impossible one is ignored.
 func (b *BaseRTT) Sample(delay units.Duration, payload units.Bytes, now units.Time) {
@@ -60,7 +60,7 @@ func (b *BaseRTT) Sample(delay units.Duration, payload units.Bytes, now units.Ti
 // SampleBetween adds the round trip of one packet that is known within bounds: the base is at most
 // the upper one, and only a lower bound beyond Queue may indicate a longer path.
 func (b *BaseRTT) SampleBetween(delay, most units.Duration, payload units.Bytes, now units.Time) {
-	if delay <= 0 || most < delay || most > longestDelay {
+	if delay <= 0 || most < delay || most > maxDelay {
 		return
 	}
 	delay, most = delay+b.shorter(payload), most+b.shorter(payload)
@@ -70,7 +70,7 @@ func (b *BaseRTT) SampleBetween(delay, most units.Duration, payload units.Bytes,
 	case delay <= b.base+b.Queue:
 		b.since = 0 // a queue, or noise
 	case b.Window == 0:
-	case b.since == 0 || now.Sub(b.last) > b.Window/gaps:
+	case b.since == 0 || now.Sub(b.last) > b.Window/minSamplesPerWindow:
 		b.floor, b.since, b.last = delay, now, now
 	default:
 		b.floor, b.last = min(b.floor, delay), now

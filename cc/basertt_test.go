@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lan is two hops of 10 Gb/s: a packet of 1000 bytes takes 2.4 us longer than a probe, on three
-// links.
+// lan is a path of two hops at 10 Gb/s, where a packet of 1000 bytes takes 2.4 us longer than a
+// probe, on three links.
 var lan = Path{LineRate: 10 * units.Gbps, Payload: 1000, Hops: 2}
 
 func TestBaseRTTByHand(t *testing.T) {
@@ -56,7 +56,7 @@ func TestBaseRTTByHand(t *testing.T) {
 	assert.Equal(t, 29*us, b.Base())
 }
 
-// drawBase is an estimator with settings of any kind, and the true base of its path.
+// drawBase returns an estimator with random settings, and the true base of its path.
 func drawBase(t *rapid.T) (b BaseRTT, truth units.Duration) {
 	b = BaseRTT{Path: Path{
 		LineRate: units.BitRate(rapid.SampledFrom([]int{1, 10, 100, 400}).Draw(t, "Gb/s")) *
@@ -69,13 +69,14 @@ func drawBase(t *rapid.T) (b BaseRTT, truth units.Duration) {
 	return b, units.Duration(rapid.Int64Range(300, 1000).Draw(t, "base us")) * us
 }
 
-// sample is one of a packet of any size, which the path makes longer by what the size takes.
+// sample adds a sample of a packet of any size, which takes longer the larger it is.
 func sample(t *rapid.T, b *BaseRTT, base units.Duration, now units.Time) {
 	payload := units.Bytes(rapid.Int64Range(0, int64(b.Path.Payload)).Draw(t, "payload"))
 	b.Sample(base-b.shorter(payload), payload, now)
 }
 
-// No queue up to Queue raises the base, however long it stands; and the least sample is always it.
+// No queue up to Queue raises the base, however long it stands; the least sample is always the
+// base.
 func TestBaseRTTOfAStandingQueue(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, truth := drawBase(t)
@@ -92,7 +93,7 @@ func TestBaseRTTOfAStandingQueue(t *testing.T) {
 	})
 }
 
-// A longer route is believed a window after it began, if samples come often enough, with the least
+// A longer route is accepted a window after it began if samples are frequent enough, with the least
 // of its delays.
 func TestBaseRTTOfALongerRoute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -104,8 +105,8 @@ func TestBaseRTTOfALongerRoute(t *testing.T) {
 		noise := units.Duration(units.Forever)
 		for changed := now; now.Sub(changed) < b.Window; {
 			if noise != units.Forever {
-				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/gaps/8),
-					int64(b.Window/gaps)).Draw(t, "apart")))
+				now = now.Add(units.Duration(rapid.Int64Range(int64(b.Window/minSamplesPerWindow/8),
+					int64(b.Window/minSamplesPerWindow)).Draw(t, "apart")))
 			}
 			n := units.Duration(rapid.Int64Range(0, int64(us)).Draw(t, "noise"))
 			noise = min(noise, n)
@@ -117,14 +118,14 @@ func TestBaseRTTOfALongerRoute(t *testing.T) {
 	})
 }
 
-// Spikes that come seldom are no longer route, however high.
+// Rare spikes do not count as a longer route, however high they are.
 func TestBaseRTTOfSpikes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		b, truth := drawBase(t)
 		now := at(1)
 		sample(t, &b, truth, now)
 		for range rapid.IntRange(1, 30).Draw(t, "spikes") {
-			now = now.Add(b.Window/gaps + units.Duration(rapid.Int64Range(1,
+			now = now.Add(b.Window/minSamplesPerWindow + units.Duration(rapid.Int64Range(1,
 				int64(b.Window)).Draw(t, "apart")))
 			sample(t, &b, truth+b.Queue+units.Duration(rapid.Int64Range(1,
 				int64(units.Millisecond)).Draw(t, "spike")), now)

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// traffic is what a flow hears on a path with a little congestion: an acknowledgement of two
+// traffic is the events of a flow on a path with a little congestion: acknowledgements of two
 // packets, every tenth with a mark, every fiftieth with a CNP and a report of a switch.
 type traffic struct {
 	now  units.Time
@@ -64,10 +64,10 @@ func TestNoEventAllocates(t *testing.T) {
 
 var sink Decision
 
-// benchmarkAck is the price of one acknowledgement, the arithmetic alone.
+// benchmarkAck measures the arithmetic of one acknowledgement.
 func benchmarkAck(b *testing.B, spec string) { benchmarkAckOf(b, spec, Event{}) }
 
-// benchmarkAckOf is that of one whose sample says of the hosts what ev does.
+// benchmarkAckOf measures acknowledgements with the host fields of ev.
 func benchmarkAckOf(b *testing.B, spec string, ev Event) {
 	a := make1[Algorithm](b, spec, everything)
 	hops := [3]Hop{{Rate: 100 * gbps}, {Rate: 100 * gbps}, {Rate: 100 * gbps}}
@@ -107,11 +107,11 @@ func BenchmarkDCQCNNIC(b *testing.B) { benchmarkAck(b, "dcqcn-nic") }
 func BenchmarkHPCC(b *testing.B)     { benchmarkAck(b, "hpcc") }
 func BenchmarkBolt(b *testing.B)     { benchmarkAck(b, "bolt") }
 
-// BenchmarkSwiftHost has hosts without time stamps, which nap.
+// BenchmarkSwiftHost measures Swift on hosts without time stamps, which nap.
 func BenchmarkSwiftHost(b *testing.B) {
 	benchmarkAckOf(b, "swift", Event{Endpoint: 2 * us, LocalGap: 5 * us, RemoteGap: 3 * us,
 		LocalAway: 4 * us, RemoteAway: 2 * us})
 }
 
-// BenchmarkNothing is the price of asking.
+// BenchmarkNothing measures the calls without an algorithm.
 func BenchmarkNothing(b *testing.B) { benchmarkAck(b, "fixed") }

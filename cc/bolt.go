@@ -27,16 +27,16 @@ func (d *Decision) Tag(unsent units.Bytes) BoltFlags {
 	return tags
 }
 
-// Bolt is the sender of Arslan et al., "Bolt: Sub-RTT Congestion Control for Ultra-Low Latency"
-// (NSDI'23). A switch with a queue reports it to the sender at once (SRC). Each of n flows that get
-// the report removes its share of the queue, a packet at a time, so that the queue is gone after
-// one round trip to the switch. A switch with spare capacity (supply matching), or one that saw the
-// last window of a flow (proactive ramp-up), passes the INC flag of a packet: the window grows by a
-// packet.
+// Bolt implements the sender of Arslan et al., "Bolt: Sub-RTT Congestion Control for Ultra-Low
+// Latency" (NSDI'23). A switch with a queue reports it to the sender at once (SRC). Each of n flows
+// that get the report removes its share of the queue, a packet at a time, so that the queue is gone
+// after one round trip to the switch. A switch with spare capacity (supply matching), or one that
+// saw the last window of a flow (proactive ramp-up), passes the INC flag of a packet: the window
+// grows by a packet.
 //
 // The rules are those of the authors' ns-3 model; the paper was not available. Spreading a window
-// over its round trip (pace) is OURS: packets in one bunch meet the switch at one moment of the
-// round trip and, however many they are, remove one, so that large windows stay large.
+// over its round trip (pace) is OURS: packets in one bunch meet the switch at one time of the
+// round trip and, however many they are, remove one packet, so large windows stay large.
 type Bolt struct {
 	boltParams
 	path Path
@@ -148,7 +148,7 @@ func (b *Bolt) onAck(ev *Event, now units.Time) {
 // onSRC removes a packet from the window when this flow's share of the queue demands it. rtt is the
 // round trip to the switch. onSRC returns false for an impossible report.
 func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
-	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > longestDelay {
+	if src.Rate <= 0 || src.Drain < 0 || rtt <= 0 || rtt > maxDelay {
 		b.ignored++
 		return false
 	}
@@ -166,7 +166,7 @@ func (b *Bolt) onSRC(src *SRC, rtt units.Duration, now units.Time) bool {
 	if q <= 0 {
 		return true // nothing to remove
 	}
-	gap := clamp(float64(rtt)/(q*share), 0, float64(longestDelay))
+	gap := clamp(float64(rtt)/(q*share), 0, float64(maxDelay))
 	if b.decrease.expired(now, units.Duration(gap)) {
 		b.decrease.start(now)
 		b.cwnd -= b.pkt

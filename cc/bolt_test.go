@@ -15,7 +15,7 @@ func bolt20(t testing.TB, targetQueue string) *Bolt {
 	return b
 }
 
-// src is a report of a port at 100 Gb/s with so many packets in its queue, of a packet sent 4 us
+// src is a report of a port at 100 Gb/s with so many packets in its queue, about a packet sent 4 us
 // ago.
 func src(packets int, now units.Time) *Event {
 	rate := 100 * gbps
@@ -46,7 +46,7 @@ func TestBoltIncreases(t *testing.T) {
 	}{
 		{0, 0, 20000}, {BoltINC, 1, 21000}, {BoltAI, 0, 21000}, {BoltAI | BoltINC, 1, 22000},
 		{BoltDEC, 0, 20000}, {BoltAI | BoltDEC, 0, 21000}, {BoltINC | BoltDEC, 3, 23000},
-		{BoltINC, 9, 24000}, {0, -1, 20000}, // which cannot be, of four packets
+		{BoltINC, 9, 24000}, {0, -1, 20000}, // impossible for four packets
 	} {
 		b := bolt20(t, "0B")
 		b.gotSRC = true
@@ -65,11 +65,11 @@ func TestBoltLoss(t *testing.T) {
 	assert.Equal(t, 5000.0, b.cwnd)
 }
 
-// What a data packet carries.
+// Tag returns the flags of a data packet.
 func TestBoltTags(t *testing.T) {
 	b := make1[*Bolt](t, "bolt:init_cwnd=10", everything)
 	d := b.Start(0)
-	assert.Equal(t, BoltFirst, d.Tag(50000), "no packet of the first window asks for more")
+	assert.Equal(t, BoltFirst, d.Tag(50000), "no packet of the first window requests an increase")
 	assert.Equal(t, BoltFirst|BoltLast, d.Tag(10000))
 	d = b.On(rtt(10*us, 1), at(10))
 	assert.Equal(t, BoltINC|BoltAI, d.Tag(50000))
@@ -80,8 +80,8 @@ func TestBoltTags(t *testing.T) {
 	assert.Equal(t, BoltAI, d.Tags)
 }
 
-// What is posted once everything else has left begins anew: its first window asks for no increase,
-// and its end leaves nothing to others.
+// Data posted after everything else was sent starts a new flow: its first window requests no
+// increase, and its end frees no bandwidth for others.
 func TestBoltFirstWindowOfEachBurst(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.fresh = false
@@ -97,7 +97,8 @@ func TestBoltFirstWindowOfEachBurst(t *testing.T) {
 	assert.Equal(t, BoltLast|BoltAI, d.Tag(1000))
 }
 
-// The packet that asked was lost: ask again, or nothing would ever be added.
+// When the packet that requested the increase is lost, another one requests it; otherwise nothing
+// would ever be added.
 func TestBoltAsksAgain(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.fresh = false
@@ -106,7 +107,7 @@ func TestBoltAsksAgain(t *testing.T) {
 	assert.Equal(t, BoltAI, b.On(&Event{Kind: ACK, PSN: 9, Packets: 1}, at(21)).Tags)
 }
 
-// Switches that only mark: the acknowledgement is as good as their report, once it is back.
+// With switches that only mark, the acknowledgement serves as their report, a round trip later.
 func TestBoltWithoutReports(t *testing.T) {
 	b := bolt20(t, "0B")
 	ev := src(25, at(100))
@@ -121,8 +122,8 @@ func TestBoltWithoutReports(t *testing.T) {
 
 // Errors of public implementations, each avoided.
 
-// The rate in a report is of the port that made it: against the NIC's a slow port would get less
-// than it asks for.
+// The rate in a report belongs to the port that made it: relative to the NIC's rate a slow port
+// would get less than it requests.
 func TestBoltShareIsOfTheReportingPort(t *testing.T) {
 	b := bolt20(t, "0B")
 	slow := src(25, at(100))
@@ -135,14 +136,14 @@ func TestBoltShareIsOfTheReportingPort(t *testing.T) {
 	assert.Equal(t, 18000.0, b.cwnd)
 }
 
-// Nothing to remove: no division by a gap that would be none or less.
+// With nothing to remove there is no division by a gap of zero or less.
 func TestBoltQueueBelowTarget(t *testing.T) {
 	b := bolt20(t, "30pkt")
 	b.On(src(25, at(100)), at(100))
 	assert.Equal(t, 20000.0, b.cwnd)
 }
 
-// A flow that owes less than a packet in a round trip waits for longer than one.
+// A flow that must remove less than a packet per round trip waits for longer than one.
 func TestBoltSmallShare(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.cwnd = 2000 // 1.6 Gb/s: 1 of 2 packets is 4/(2·.016) = 125 us
@@ -155,8 +156,8 @@ func TestBoltSmallShare(t *testing.T) {
 	assert.Equal(t, 1000.0, b.cwnd)
 }
 
-// A report of a packet that was sent more than once: nobody knows when. It is as good as one from
-// the far end.
+// A report of a packet that was sent more than once has no send time, and counts as one from the
+// far end.
 func TestBoltReportWithoutATime(t *testing.T) {
 	b := bolt20(t, "0B")
 	// 10/(25·.152) is 2.63 us
@@ -168,7 +169,7 @@ func TestBoltReportWithoutATime(t *testing.T) {
 	}
 }
 
-// A report of no link, or from the future.
+// A report without a link, or from the future, is ignored.
 func TestBoltBadReports(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.On(&Event{Kind: CST}, at(100))

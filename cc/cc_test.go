@@ -17,7 +17,7 @@ const (
 var everything = Path{LineRate: 100 * gbps, BaseRTT: 9600 * units.Nanosecond, Payload: 1000,
 	Signals: allSignals}
 
-// make1 makes an algorithm of a known type.
+// make1 returns an algorithm of a known type.
 func make1[T any](t testing.TB, spec string, path Path) T {
 	t.Helper()
 	s, err := Parse(spec)
@@ -29,21 +29,21 @@ func make1[T any](t testing.TB, spec string, path Path) T {
 	return as
 }
 
-// at is a moment in microseconds.
+// at returns a time in microseconds.
 func at(micros float64) units.Time { return units.Time(micros * float64(us)) }
 
-// rtt is an acknowledgement of n packets, of which the newest had this delay.
+// rtt returns an acknowledgement of n packets, the newest of which had this delay.
 func rtt(delay units.Duration, n int) *Event {
 	return &Event{Kind: RTT, Delay: delay, Packets: n, Bytes: units.Bytes(n) * 1000}
 }
 
-// acks is a flow that sends and has acknowledged one window after another.
+// acks is a flow whose windows are acknowledged one after another.
 type acks struct {
 	una, nxt uint32
 }
 
-// window is the acknowledgements of n packets, marked of which are marked, the first ones; every
-// one allows the next packet.
+// window acknowledges n packets, of which the first ones are marked; each acknowledgement admits
+// the next packet.
 func (s *acks) window(n, marked int) []Event {
 	events := make([]Event, n)
 	for i := range events {

@@ -2,37 +2,37 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// D2TCP is Vamanan et al., "Deadline-Aware Datacenter TCP (D2TCP)" (SIGCOMM'12): DCTCP whose cut is
-// alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it still has, so a
-// flow that is late (d > 1) yields less than one that is not (d < 1). Without congestion, alpha =
-// 0, no flow is cut; with alpha = 1 all flows are halved, however late.
+// D2TCP implements Vamanan et al., "Deadline-Aware Datacenter TCP (D2TCP)" (SIGCOMM'12): DCTCP
+// whose cut is alpha^d/2 instead of alpha/2. d is the time the flow still needs over the time it
+// still has, so a flow that is late (d > 1) yields less than one that is not (d < 1). Without
+// congestion, alpha = 0, no flow is cut; with alpha = 1 all flows are halved, however late.
 type D2TCP struct {
 	DCTCP
-	most, least float64
-	allowed     units.Duration
-	deadline    units.Time // 0 none
+	maxD, minD float64
+	allowed    units.Duration
+	deadline   units.Time // 0 none
 }
 
 type d2tcpParams struct {
 	dctcpParams
-	most, least float64
-	deadline    units.Duration
+	maxD, minD float64
+	deadline   units.Duration
 }
 
 func (p *d2tcpParams) declare(s *schema) {
 	s.param(&p.deadline, "deadline", "0s", "[0s, inf)", "OURS",
 		"deadline of the flow, after its start; 0 is none, until SetDeadline")
-	s.param(&p.least, "d_min", "0.5", "(0, 1]", "D2TCP", "least d, of a far deadline")
-	s.param(&p.most, "d_max", "2", "[1, 16]", "D2TCP", "largest d, of a near deadline")
+	s.param(&p.minD, "d_min", "0.5", "(0, 1]", "D2TCP", "least d, of a far deadline")
+	s.param(&p.maxD, "d_max", "2", "[1, 16]", "D2TCP", "largest d, of a near deadline")
 	p.dctcpParams.declare(s)
 }
 
 func (p *d2tcpParams) build(path Path) Algorithm {
-	return &D2TCP{DCTCP: p.start(path), most: p.most, least: p.least, allowed: p.deadline}
+	return &D2TCP{DCTCP: p.start(path), maxD: p.maxD, minD: p.minD, allowed: p.deadline}
 }
 
-// SetDeadline sets when what is posted should have arrived, by the clock of events; 0 is no
-// deadline, which is DCTCP.
+// SetDeadline sets when what is posted should have arrived, by the clock of events. 0
+// removes the deadline, which makes it DCTCP.
 func (d *D2TCP) SetDeadline(t units.Time) { d.deadline = t }
 
 // Start implements Starter.
@@ -58,9 +58,9 @@ func (d *D2TCP) imminence(left units.Bytes, now units.Time) float64 {
 	}
 	has := d.deadline.Sub(now)
 	if has <= 0 {
-		return d.most
+		return d.maxD
 	}
 	bytes := d.cwnd * float64(d.path.Payload)
 	needs := float64(left) / (0.75 * bytes) * float64(d.srtt.value)
-	return clamp(needs/float64(has), d.least, d.most)
+	return clamp(needs/float64(has), d.minD, d.maxD)
 }

@@ -53,19 +53,19 @@ func TestD2TCPDeadlineAsAParameter(t *testing.T) {
 	assert.Equal(t, at(1005), d.deadline)
 }
 
-// Nothing left to send is a far deadline; a missed one is a near one.
+// With nothing left to send a deadline counts as far; a missed one counts as near.
 func TestD2TCPNothingLeft(t *testing.T) {
 	d := d2tcp100(t)
 	d.SetDeadline(at(100))
 	assert.Equal(t, 0.5, d.imminence(0, at(1)))
 }
 
-// Errors of public implementations: in integers bytes_left·RTT/cwnd overflows or is cut off.
+// Errors of public implementations: in integers bytes_left·RTT/cwnd overflows or is truncated.
 func TestD2TCPLargeAndSmallMessages(t *testing.T) {
 	d := d2tcp100(t)
 	d.SetDeadline(at(1e9))
 	assert.Equal(t, 2.0, d.imminence(units.Bytes(1)<<62, at(1)))
 	d.cwnd = 1e6
-	d.SetDeadline(at(1).Add(133)) // ps, and as many are needed
+	d.SetDeadline(at(1).Add(133)) // ps, as many as are needed
 	assert.InDelta(t, 1, d.imminence(1000, at(1)), 0.01)
 }

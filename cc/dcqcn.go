@@ -2,13 +2,13 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// DCQCN is Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15): its
-// reaction point (RP). The congestion point is the switch that marks, the notification point is
+// DCQCN implements Zhu et al., "Congestion Control for Large-Scale RDMA Deployments" (SIGCOMM'15):
+// its reaction point (RP). The congestion point is the switch that marks, the notification point is
 // CNPGate. A CNP cuts the current rate R_C by alpha/2 and stores the old one as target R_T. A timer
 // and a byte counter then raise R_C back to R_T (fast recovery), then R_T by R_AI (additive
 // increase), and by multiples of R_HAI when both have counted beyond F (hyper increase).
 //
-// At line rate, as at the start, timers and counter are off. The timers also stand still while the
+// At line rate, as at the start, timers and counter are off. The timers also stop while the
 // flow has nothing to send, where the transport counts that (Event.Left): an unused rate must not
 // grow.
 type DCQCN struct {
@@ -95,7 +95,7 @@ func (d *DCQCN) onCNP(why Reason, now units.Time) {
 
 func (d *DCQCN) onSent(ev *Event, now units.Time) {
 	idle := d.use.sent(ev, d.rc, now)
-	if !d.running || ev.Bytes < 0 || ev.Bytes > mostBytes {
+	if !d.running || ev.Bytes < 0 || ev.Bytes > maxEventBytes {
 		return
 	}
 	d.alphaAt, d.rateAt = d.alphaAt.Add(idle), d.rateAt.Add(idle)
@@ -106,8 +106,8 @@ func (d *DCQCN) onSent(ev *Event, now units.Time) {
 	}
 }
 
-// mostBytes bounds the bytes of a TX event.
-const mostBytes = 4 * units.GiB
+// maxEventBytes bounds the bytes of a TX event.
+const maxEventBytes = 4 * units.GiB
 
 func (d *DCQCN) onTimer(now units.Time) {
 	if d.running && d.use.due(d.alphaAt, now) {
@@ -131,14 +131,14 @@ func (d *DCQCN) increase() {
 	}
 	d.rt = min(d.rt, float64(d.line))
 	d.rc = (d.rt + d.rc) / 2
-	if d.rt == float64(d.line) && d.rc > float64(d.line)*nearly {
+	if d.rt == float64(d.line) && d.rc > float64(d.line)*lineRateReached {
 		d.rc, d.running = d.rt, false
 	}
 }
 
-// nearly is the part of the line rate that counts as line rate: after a dozen steps that each halve
-// the distance.
-const nearly = 0.9999
+// lineRateReached is the fraction of the line rate that counts as line rate: after a dozen steps
+// that each halve the distance.
+const lineRateReached = 0.9999
 
 func (d *DCQCN) decide(now units.Time) Decision {
 	dec := Decision{Window: d.window, Rate: d.pace(d.rc)}
@@ -159,7 +159,7 @@ func (d *DCQCN) Snapshot() Snapshot {
 }
 
 // use tracks whether a flow uses its rate. A flow that has sent everything uses the rate until the
-// time at which it would send another packet; after that the timers of the rate stand still.
+// time at which it would send another packet; after that the timers of the rate stop.
 type use struct {
 	until units.Time
 	spent bool // nothing is unsent; until counts
@@ -176,11 +176,11 @@ func (u *use) sent(ev *Event, rate float64, now units.Time) (idle units.Duration
 	if u.spent = ev.Left > 0 && ev.Left <= ev.InFlight; u.spent {
 		u.until = from.Add(min(wholeBits(rate).Duration(ev.Bytes), units.Second))
 	}
-	return min(idle, longestIdle)
+	return min(idle, maxIdle)
 }
 
-// longestIdle keeps the times of timers in the range of Time.
-const longestIdle = 1000 * units.Second
+// maxIdle keeps the times of timers within the range of Time.
+const maxIdle = 1000 * units.Second
 
 // due reports whether a timer that is set to at fires.
 func (u *use) due(at, now units.Time) bool {

@@ -171,7 +171,7 @@ func (d *DCQCNNIC) increase() {
 	d.stage = min(d.stage+1, d.threshold+1)
 	d.rt = min(d.rt, float64(d.line))
 	d.rc = (d.rt + d.rc) / 2
-	if !d.cutting && d.rt == float64(d.line) && d.rc > float64(d.line)*nearly {
+	if !d.cutting && d.rt == float64(d.line) && d.rc > float64(d.line)*lineRateReached {
 		d.rc, d.running = d.rt, false
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 var timer = &Event{Kind: TIMER}
 
-// A CNP sets flags; the cut comes at the end of the cut period, once however many came.
+// A CNP sets flags; one cut follows at the end of the cut period, however many CNPs arrived.
 func TestDCQCNNICFirstCut(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic:alpha=1,g=0.00390625", everything)
 	dec := d.On(cnp, at(10))
@@ -27,7 +27,7 @@ func TestDCQCNNICFirstCut(t *testing.T) {
 	assert.Equal(t, CutCNP, d.Snapshot().Reason)
 }
 
-// One step of recovery, one additive, then hyper for ever.
+// One step of recovery, one additive step, then hyper increase.
 func TestDCQCNNICStages(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	d.rc, d.rt, d.running = 20e9, 40e9, true
@@ -37,7 +37,7 @@ func TestDCQCNNICStages(t *testing.T) {
 	}
 }
 
-// The cuts of a run keep the target of the first, unless it is clamped.
+// The cuts of a run keep the target of the first one, unless it is clamped.
 func TestDCQCNNICTarget(t *testing.T) {
 	for _, c := range []struct {
 		more   string
@@ -58,7 +58,7 @@ func TestDCQCNNICTarget(t *testing.T) {
 	}
 }
 
-// alpha is updated for all its periods at once, as it would have been one by one.
+// alpha is updated for all its periods at once, with the same result as one by one.
 func TestDCQCNNICAlphaIsAsIfOnTime(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	d.On(cnp, at(0))
@@ -67,7 +67,7 @@ func TestDCQCNNICAlphaIsAsIfOnTime(t *testing.T) {
 	assert.InDelta(t, (d.dcqcnNICParams.alpha*(1-g)+g)*math.Pow(1-g, 99), d.alpha, 1e-12)
 }
 
-// It wakes for the rate timer, and for a cut only when there is one to make.
+// It wakes up for the rate timer, and for a cut only if one is pending.
 func TestDCQCNNICSleeps(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	dec := d.On(cnp, at(0.5))
@@ -89,7 +89,7 @@ func TestDCQCNNICNoCutTakesMoreThanHalf(t *testing.T) {
 	assert.Equal(t, 75e9, d.rc)
 }
 
-// A cut that is due is made, though the rate has reached the line in the meantime.
+// A cut that is due is made even if the rate has reached the line in the meantime.
 func TestDCQCNNICCutIsNotForgotten(t *testing.T) {
 	d := make1[*DCQCNNIC](t, "dcqcn-nic:rate_period=2us", everything)
 	d.On(cnp, at(0))
@@ -107,7 +107,7 @@ func TestDCQCNNICTimeout(t *testing.T) {
 	assert.Equal(t, CutTimeout, d.Snapshot().Reason)
 }
 
-// Error of public descriptions: the NIC's constants in the paper's rules are neither algorithm.
+// Error of public descriptions: the NIC's constants in the paper's rules are a third algorithm.
 func TestDCQCNNICIsNotThePapers(t *testing.T) {
 	nic := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	paper := make1[*DCQCN](t, "dcqcn:f=1,ai=5Mb/s,hai=50Mb/s", everything)

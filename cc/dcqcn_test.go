@@ -54,7 +54,7 @@ func TestDCQCNExample(t *testing.T) {
 	assert.InDelta(t, 42.04e9, d.rt, 1, "hyper, twice: T 7 and BC 8 are 2 and 3 beyond F")
 }
 
-// The byte counter counts as much as the timer, and what is over counts for the next time.
+// The byte counter counts as much as the timer, and the excess is carried over.
 func TestDCQCNByteCounter(t *testing.T) {
 	d := dcqcn100(t, ",byte_counter=10KB")
 	d.On(&Event{Kind: TX, Bytes: 15000}, at(1))
@@ -68,7 +68,7 @@ func TestDCQCNByteCounter(t *testing.T) {
 	assert.Zero(t, d.bytes)
 }
 
-// At line rate everything stops until the next CNP.
+// At line rate all timers stop until the next CNP.
 func TestDCQCNStopsAtLineRate(t *testing.T) {
 	d := dcqcn100(t, "")
 	assert.Zero(t, d.Start(0).WakeAt)
@@ -92,8 +92,8 @@ func TestDCQCNTimeoutIsACNP(t *testing.T) {
 
 // Errors of papers and public implementations, each avoided.
 
-// alpha is 1 at first, so that the first cut halves; and a cut takes the old alpha, which is then
-// raised.
+// alpha is initially 1, so that the first cut halves the rate; a cut uses the old alpha, which is
+// then raised.
 func TestDCQCNCutsWithTheOldAlpha(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.alpha = 0.5
@@ -102,7 +102,7 @@ func TestDCQCNCutsWithTheOldAlpha(t *testing.T) {
 	assert.InDelta(t, 0.5*255/256+1.0/256, d.alpha, 1e-12)
 }
 
-// A CNP restarts alpha's timer: alpha must not decay in the middle of congestion.
+// A CNP restarts alpha's timer: alpha must not decay during congestion.
 func TestDCQCNCNPRestartsTheTimers(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.On(cnp, at(1))
@@ -123,8 +123,8 @@ func TestDCQCNFiveStepsOfRecovery(t *testing.T) {
 	assert.Equal(t, 40e9, d.rt)
 }
 
-// The target of a flow that sends less than its rate must not grow: the timers stand still from the
-// moment the last packet would have been followed by another one.
+// The target of a flow that sends less than its rate must not grow: the timers stop when the last
+// packet would have been followed by another one.
 func TestDCQCNStandsStillWhenIdle(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.On(cnp, at(0.5))
@@ -136,13 +136,13 @@ func TestDCQCNStandsStillWhenIdle(t *testing.T) {
 	assert.Equal(t, 2e9, d.rt)
 	assert.Zero(t, d.t)
 	more := &Event{Kind: TX, Bytes: 1000, Left: 9000, InFlight: 1000}
-	dec = d.On(more, at(1018)) // 17.5 us of 55 are over
+	dec = d.On(more, at(1018)) // 17.5 us of 55 have passed
 	assert.Equal(t, at(1055.5), dec.WakeAt)
 	d.On(&Event{Kind: TIMER}, at(1055.5))
 	assert.Equal(t, 1, d.t)
 }
 
-// Nobody counts what is left: then the timers run.
+// If the transport does not report Left, the timers run.
 func TestDCQCNRunsWhenNobodyCountsWhatIsLeft(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.On(cnp, at(1))
@@ -150,7 +150,7 @@ func TestDCQCNRunsWhenNobodyCountsWhatIsLeft(t *testing.T) {
 	assert.Equal(t, at(56), dec.WakeAt)
 }
 
-// Cuts end at the least rate, not at none.
+// Cuts end at the least rate, which is above 0.
 func TestDCQCNLeastRate(t *testing.T) {
 	d := dcqcn100(t, "")
 	var dec Decision
@@ -160,7 +160,7 @@ func TestDCQCNLeastRate(t *testing.T) {
 	assert.Equal(t, units.Mbps, dec.Rate)
 }
 
-// The notification point: at once, then one an interval, for each queue pair.
+// The notification point sends a CNP at once, then one per interval, for each queue pair.
 func TestCNPGate(t *testing.T) {
 	var a, b CNPGate
 	assert.True(t, a.Marked(at(1)))
@@ -175,8 +175,8 @@ func TestCNPGate(t *testing.T) {
 	assert.True(t, fast.Marked(at(4)))
 }
 
-// Where the line rate is a guess, all of it is not paced, by any algorithm that begins with it;
-// less is.
+// Where the line rate is a guess, that rate is not paced, by any algorithm that starts with it; a
+// lower rate is.
 func TestGuessedLineRate(t *testing.T) {
 	guess := everything
 	guess.Guessed = true
@@ -185,7 +185,7 @@ func TestGuessedLineRate(t *testing.T) {
 		require.Zero(t, a.Start(at(0)).Rate, name)
 		require.NotZero(t, make1[Starter](t, name, everything).Start(at(0)).Rate, name)
 		now := at(0)
-		for range 100 { // of CNPs, or time-outs
+		for range 100 { // CNPs, or timeouts
 			now = now.Add(100 * us)
 			a.(Algorithm).On(cnp, now)
 			a.(Algorithm).On(&Event{Kind: RTO}, now)
@@ -195,12 +195,12 @@ func TestGuessedLineRate(t *testing.T) {
 		assert.Positive(t, d.Rate, name)
 		assert.Less(t, d.Rate, guess.LineRate, name)
 		low := make1[Starter](t, name+":max_rate=1Gb/s", guess)
-		assert.Equal(t, units.Gbps, low.Start(at(0)).Rate, "%s: what is asked for is not a guess",
+		assert.Equal(t, units.Gbps, low.Start(at(0)).Rate, "%s: a configured rate is not a guess",
 			name)
 	}
 }
 
-// Where the line rate is a guess the largest window is four BDPs, unless somebody says otherwise.
+// Where the line rate is a guess the largest window is four BDPs, unless it is configured.
 func TestLargestWindowOfAGuess(t *testing.T) {
 	known := Path{LineRate: 100 * units.Gbps, BaseRTT: 20 * units.Microsecond, Payload: 4096}
 	guess := known

@@ -6,10 +6,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// DCTCP is Alizadeh et al., "Data Center TCP" (SIGCOMM'10), as in RFC 8257. Switches mark packets
-// that meet a queue longer than K; the receiver echoes every mark. alpha is the smoothed share of
-// marked packets, and a window with a mark is cut by alpha/2: slight congestion causes a slight
-// cut.
+// DCTCP implements Alizadeh et al., "Data Center TCP" (SIGCOMM'10), as in RFC 8257. Switches mark
+// packets that meet a queue longer than K; the receiver echoes every mark. alpha is the smoothed
+// share of marked packets, and a window with a mark is cut by alpha/2: slight congestion causes a
+// slight cut.
 //
 // Where the paper counts bytes this counts packets, full or not.
 type DCTCP struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// dctcp20 has a window of 20 packets and alpha 1/2, and its first window end behind it.
+// dctcp20 has a window of 20 packets and alpha 1/2, and its first window end has passed.
 func dctcp20(t testing.TB, more string) *DCTCP {
 	d := make1[*DCTCP](t, "dctcp:alpha=0.5"+more, everything)
 	d.cwnd, d.ssthresh = 20, 20
@@ -16,8 +16,8 @@ func dctcp20(t testing.TB, more string) *DCTCP {
 
 func TestDCTCPExample(t *testing.T) {
 	d := dctcp20(t, "")
-	d.windowEnd.at(10) // of the ten that follow
-	d.cutEnd.at(9)     // the first nine are of a window that was cut
+	d.windowEnd.at(10) // of the following ten
+	d.cutEnd.at(9)     // the first nine belong to a window that was cut
 	for i := range 10 {
 		ev := &Event{Kind: ACK, PSN: uint32(i + 1), SndNxt: uint32(i + 21), Packets: 1}
 		if i < 3 || i == 9 {
@@ -93,7 +93,7 @@ func TestDCTCPLossAndTimeout(t *testing.T) {
 
 // Errors of papers and public implementations, each avoided.
 
-// One divides marked by total in integers: nothing unless every packet is marked.
+// One divides marked by total in integers: 0 unless every packet is marked.
 func TestDCTCPShareIsNoInteger(t *testing.T) {
 	m := markShare{alpha: 0, gain: 1}
 	m.count(10, 9)
@@ -114,8 +114,8 @@ func TestDCTCPShareIsAtMostOne(t *testing.T) {
 	assert.LessOrEqual(t, d.share.alpha, 1.0)
 }
 
-// A window's last mark belongs to the alpha that cuts: alpha first, then the cut. TestDCTCPExample
-// would give 15 otherwise.
+// A window's last mark belongs to the alpha of the cut: alpha is updated before the cut.
+// TestDCTCPExample would give 15 otherwise.
 func TestDCTCPAlphaBeforeCut(t *testing.T) {
 	d := dctcp20(t, "")
 	d.share.alpha, d.share.gain = 0, 1
@@ -124,7 +124,7 @@ func TestDCTCPAlphaBeforeCut(t *testing.T) {
 	assert.Equal(t, 10.0, d.cwnd)
 }
 
-// The cut is gated by sequence numbers, not by time.
+// Cuts are limited by sequence numbers, not by time.
 func TestDCTCPCutsOnceInAWindowHoweverLong(t *testing.T) {
 	d := dctcp20(t, "")
 	d.On(&Event{Kind: ECN, PSN: 1, SndNxt: 21, Packets: 1, Marked: 1}, at(1))
@@ -135,7 +135,7 @@ func TestDCTCPCutsOnceInAWindowHoweverLong(t *testing.T) {
 	assert.Less(t, d.cwnd, 15.0)
 }
 
-// alpha reaches 0, where integers get stuck a little above.
+// alpha reaches 0, where integers remain slightly above.
 func TestDCTCPAlphaReachesZero(t *testing.T) {
 	m := markShare{alpha: 1, gain: 1.0 / 16}
 	for range 2000 {
@@ -145,7 +145,7 @@ func TestDCTCPAlphaReachesZero(t *testing.T) {
 	assert.Less(t, m.alpha, 1e-50)
 }
 
-// A window in which nothing was acknowledged says nothing of marks.
+// A window without acknowledgements leaves alpha as it is.
 func TestDCTCPEmptyWindow(t *testing.T) {
 	m := markShare{alpha: 0.5, gain: 1.0 / 16}
 	m.close()

@@ -11,7 +11,7 @@ type Decision struct {
 	Window units.Bytes
 	// Rate paces what leaves; 0 means as fast as the port goes.
 	Rate units.BitRate
-	// Hold stops the flow whatever Window says, until a later Decision.
+	// Hold stops the flow whatever Window is, until a later Decision.
 	Hold bool
 	// Tags is the set of Bolt's flags on packets that leave from now on. BoltAI is for one packet:
 	// the sender then clears it in its copy and reports the TX.
@@ -55,8 +55,8 @@ type Controller interface {
 	// Add begins a flow and returns its name; Remove ends it.
 	Add(a Algorithm, now units.Time) Flow
 	Remove(f Flow)
-	// Wants returns the event binding of the flow, so that the transport prepares no other events.
-	Wants(f Flow) EventSet
+	// Events returns the event binding of the flow, so that the transport prepares no other events.
+	Events(f Flow) EventSet
 	// Report processes an event. ev belongs to the caller and is valid during the call only.
 	Report(ev *Event, now units.Time)
 	// Decision returns the newest Decision of a flow, and true when it changed since the last call.

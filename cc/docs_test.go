@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/cc/cctest"
 )
 
-// TestDocument: the tables of parameters are those of the registry.
+// TestDocument checks that the tables in docs/cc.md are up to date.
 func TestDocument(t *testing.T) { cctest.Document(t, "cc.md", "cc", tables()) }
 
 func tables() string {

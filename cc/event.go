@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Kind says what happened to a flow.
+// Kind is what happened to a flow.
 type Kind uint8
 
 // The events of TAURUS Table 3, and three of ours (CNP, TIMER, POST).
@@ -15,12 +15,12 @@ const (
 	ECN               // an acknowledgement that echoes a congestion mark
 	OOO               // the receiver saw a sequence gap (NAK, SACK)
 	RTO               // the retransmission timer fired, or a probe did not come back in its time
-	RTT               // data newly acknowledged, with a delay sample; or a probe came back
+	RTT               // data newly acknowledged, with a delay sample; or the echo of a probe
 	TX                // a data packet left
 	CST               // a custom segment of a packet was extracted
 	HOST              // a sample of the host's own state
 	CNP               // a congestion notification packet arrived (RoCEv2 annex A17.9.3)
-	TIMER             // the moment the flow's Decision asked to be woken at
+	TIMER             // the time that the flow's Decision requested (WakeAt)
 	POST              // something to send was posted on a flow that had nothing left
 	kinds
 )
@@ -139,12 +139,12 @@ type Event struct {
 	Host HostSample
 }
 
-// longestDelay bounds round trips: a longer one indicates a clock that stepped.
-const longestDelay = units.Second
+// maxDelay bounds round trips: a longer one indicates a clock that stepped.
+const maxDelay = units.Second
 
 // timed reports whether the delays of an RTT event are possible.
 func (ev *Event) timed() bool {
-	return ev.Delay > 0 && ev.Delay <= longestDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay &&
+	return ev.Delay > 0 && ev.Delay <= maxDelay && ev.Endpoint >= 0 && ev.Endpoint < ev.Delay &&
 		ev.LocalGap >= 0 && ev.RemoteGap >= 0 && ev.LocalAway >= 0 && ev.RemoteAway >= 0
 }
 

@@ -15,7 +15,7 @@ import (
 
 var seedFlag = flag.Uint64("seed", 1, "seed of the packet model; 0 draws one")
 
-// shared is a path of 100 packets. It gives everything but the hosts' part of the delay.
+// shared is a path of 100 packets. It gives every signal except the hosts' part of the delay.
 var shared = Path{LineRate: 100 * gbps, BaseRTT: 8 * us, Payload: 1000,
 	Signals: allSignals &^ SignalEndpoint}
 
@@ -25,23 +25,24 @@ var (
 	between = red{100_000, 400_000, 0.2}
 )
 
-// TestFairness: flows that join one after another come to share a queue, and when all but one
-// leave, that one has the line rate again.
+// TestFairness checks that flows which join one after another come to share a queue, and that the
+// last one regains the line rate after all others leave.
 //
-// Within is how far a flow's share may be from the mean. It is 5 % for those with a fixed point
-// that is fair. The others:
-//   - DCQCN is cut by a draw of lots. What is left after n cuts is noise of the order of 1/sqrt(n),
-//     and there are some hundred in the time that is measured.
-//   - DCQCN of NICs raises by constants that take hundreds of milliseconds for a line of 100 Gb/s.
+// Within is the tolerated relative deviation of a flow's share from the mean. It is 5 % for
+// algorithms with a fixed point that is fair. The others:
+//   - DCQCN is cut at random. The deviation after n cuts is noise of the order of 1/sqrt(n), and
+//     there are some hundred cuts in the measured time.
+//   - DCQCN of NICs raises its rate by constants that take hundreds of milliseconds for a line of
+//     100 Gb/s.
 //   - TIMELY has no unique fixed point ("ECN or Delay", CoNEXT'16): any shares are stable. Patched
-//     it has.
-//   - LEDBAT gains and loses alike whatever its window is, so shares stay as they began, and only
-//     losses even them. Its flows begin together here.
+//     TIMELY has one.
+//   - LEDBAT grows and shrinks by the same amount whatever its window is, so shares stay as they
+//     began, and only losses even them out. Its flows start together here.
 //   - Bolt without pace removes a packet at a time, and no two closer than a gap. A flow whose
-//     packets travel in one bunch hears the switch once a round trip, so it removes one packet, as
-//     one that has a quarter of its window does: many flows get even over hundreds of milliseconds.
-//     And with windows of 1.5 packets a flow that has fallen to one is cut in half by each report,
-//     and may stay there: 64 flows are not in the table.
+//     packets travel in one bunch gets the report of a switch once a round trip, so it removes one
+//     packet, like a flow with a quarter of its window: many flows become even over hundreds of
+//     milliseconds. With windows of 1.5 packets, each report halves a flow that has fallen to one
+//     packet, which may stay there: 64 flows are not in the table.
 func TestFairness(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {
@@ -51,10 +52,10 @@ func TestFairness(t *testing.T) {
 	for _, c := range []struct {
 		spec     string
 		marks    red
-		ms       float64 // that are measured, after as many to settle
+		ms       float64 // measured, after as many to settle
 		flows    []int
 		within   float64
-		used     float64 // of the line, at least
+		used     float64 // least fraction of the line
 		recovers float64 // milliseconds
 	}{
 		{"swift", noMarks, 80, []int{2}, 0.05, 0.98, 8},
@@ -107,7 +108,7 @@ func TestFairness(t *testing.T) {
 				t.Logf("used %.3f, shares %.3f to %.3f", mean/float64(share), float64(low)/mean,
 					float64(high)/mean)
 				assert.Greater(t, mean/float64(share), c.used)
-				assert.Greater(t, float64(low), mean*max(1-c.within, 0.05), "nobody starves")
+				assert.Greater(t, float64(low), mean*max(1-c.within, 0.05), "no flow starves")
 				assert.Less(t, float64(high), mean*(1+c.within))
 
 				last := m.flows[0]

@@ -2,8 +2,8 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// Fixed is no control: a window and a rate that never change. It is the baseline of comparisons,
-// and suits ports with backpressure.
+// Fixed has a window and a rate that never change. It is the baseline of comparisons, and suits
+// ports with backpressure.
 type Fixed struct {
 	Window units.Bytes
 	Rate   units.BitRate // 0: as fast as the port goes

@@ -27,7 +27,7 @@ func FuzzHPCC(f *testing.F)     { fuzzAlgorithm(f, "hpcc") }
 func FuzzBolt(f *testing.F)     { fuzzAlgorithm(f, "bolt") }
 func FuzzFixed(f *testing.F)    { fuzzAlgorithm(f, "fixed") }
 
-// fuzzAlgorithm tells an algorithm anything, in any order, and holds it to its bounds.
+// fuzzAlgorithm passes arbitrary events to an algorithm, in any order, and checks its bounds.
 func fuzzAlgorithm(f *testing.F, specs ...string) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for i := range 40 {
@@ -45,7 +45,7 @@ func fuzzAlgorithm(f *testing.F, specs ...string) {
 	})
 }
 
-// runAnything reads events and steps of the clock from data.
+// runAnything decodes events and steps of the clock from data.
 func runAnything(t *testing.T, spec string, data []byte) {
 	a := make1[Algorithm](t, spec, everything)
 	low, high := bounds(t, spec, everything)
@@ -74,7 +74,7 @@ func runAnything(t *testing.T, spec string, data []byte) {
 	}
 }
 
-// bounds are what a Decision may say, from the parameters.
+// bounds returns the bounds of a Decision, from the parameters.
 func bounds(t testing.TB, spec string, path Path) (low, high Decision) {
 	parsed, err := Parse(spec)
 	require.NoError(t, err)
@@ -96,7 +96,7 @@ func bounds(t testing.TB, spec string, path Path) (low, high Decision) {
 			low.Window = max(1, units.Bytes(min(bytes, float64(path.Payload))))
 		case "max_cwnd", "window":
 			high.Window = units.Bytes(math.Ceil(bytes))
-		case "max_window": // HPCC: and the packet that goes beyond
+		case "max_window": // HPCC: plus the packet beyond the window
 			high.Window = units.Bytes(math.Ceil(bytes)) + path.Payload
 		case "min_rate":
 			low.Rate = units.BitRate(p.value)
@@ -118,11 +118,11 @@ func requireFinite(t *testing.T, v reflect.Value, what string) {
 	}
 }
 
-// input reads what it likes from bytes, and zeros after them.
+// input decodes values from bytes, and zeros after their end.
 type input struct {
 	data []byte
 	hops [MaxHops + 2]Hop
-	path int // how many of them there are
+	path int // number of hops
 }
 
 func (in *input) empty() bool { return len(in.data) == 0 }
@@ -136,7 +136,7 @@ func (in *input) byte() byte {
 	return b
 }
 
-// number is now and then one of those that break things.
+// number returns a number that is sometimes an extreme one.
 func (in *input) number() int64 {
 	switch b := in.byte(); {
 	case b < 8:
@@ -184,7 +184,7 @@ func (in *input) event(now units.Time) Event {
 		ev.LocalGap, ev.RemoteGap = units.Duration(in.byte())*us, units.Duration(in.byte())*us
 		ev.LocalAway, ev.RemoteAway = units.Duration(in.byte())*us, units.Duration(in.byte())*us
 	}
-	if b := int(in.byte()); b < 32 { // a path stays, mostly
+	if b := int(in.byte()); b < 32 { // mostly the same path
 		in.path = b % (len(in.hops) + 1)
 	}
 	for i := range in.path {
@@ -199,7 +199,8 @@ func (in *input) event(now units.Time) Event {
 	return ev
 }
 
-// Twenty thousand random events, of each algorithm, from a seed that is printed.
+// TestAnything processes twenty thousand random events with each algorithm, from a seed that is
+// printed.
 func TestAnything(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

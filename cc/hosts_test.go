@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hostly is a delay sample with what is known of the hosts' part, in microseconds.
+// hostly is a delay sample with the known parts of the hosts, in microseconds.
 func hostly(delay, endpoint, localGap, remoteGap, localAway, remoteAway units.Duration) *Event {
 	ev := rtt(delay*us, 1)
 	ev.Endpoint, ev.LocalGap, ev.RemoteGap, ev.LocalAway, ev.RemoteAway = endpoint*us, localGap*us,
@@ -17,13 +17,13 @@ func hostly(delay, endpoint, localGap, remoteGap, localAway, remoteAway units.Du
 	return ev
 }
 
-// What a sample says of the fabric, of the hosts, and of the round trip had the hosts polled all
-// the time.
+// The bounds of a sample for the fabric, for the hosts, and for the round trip without the time in
+// which a host did not poll.
 func TestWhatADelayIsMadeOf(t *testing.T) {
 	for _, c := range []struct {
 		name                  string
 		ev                    *Event
-		least, most           units.Duration // of the fabric
+		least, most           units.Duration // delay of the fabric
 		hosts, present        units.Duration
 		leastTrip, longerTrip units.Duration
 	}{
@@ -73,7 +73,7 @@ func TestFabricNear(t *testing.T) {
 	}
 }
 
-// Samples that cannot be are none, and other events have none.
+// Impossible samples are ignored, and other events have none.
 func TestNoFabricDelay(t *testing.T) {
 	for name, ev := range map[string]*Event{
 		"no delay":                   hostly(0, 0, 0, 0, 0, 0),
@@ -96,8 +96,8 @@ func TestNoFabricDelay(t *testing.T) {
 	}
 }
 
-// Swift's fabric window is cut by what the fabric took at least; its endpoint window by the hosts
-// while they polled, without the gap of the own one.
+// Swift's fabric window is cut by the lower bound of the fabric; its endpoint window by the time in
+// polling hosts, without the gap of this host.
 func TestSwiftOfHosts(t *testing.T) {
 	const spec = "swift:base_target=40us,per_hop=0s,fs_range=0s,endpoint_target=50us,init_cwnd=10"
 	for _, c := range []struct {
@@ -125,14 +125,14 @@ func TestSwiftOfHosts(t *testing.T) {
 	quiet.On(hostly(30, 0, 0, 0, 0, 0), at(1000))
 	napping.On(hostly(330, 0, 200, 100, 200, 100), at(1000))
 	assert.Equal(t, quiet.srtt, napping.srtt, "by which it paces and waits between cuts")
-	s := swift40(t, 10) // nobody tells the hosts' part; the own gap is known
+	s := swift40(t, 10) // the hosts' part is unknown; the gap of this host is known
 	s.On(hostly(230, 0, 200, 0, 0, 0), at(1000))
 	assert.InDelta(t, 10.1, s.fabric.cwnd, 1e-9)
 	s.On(hostly(280, 0, 200, 0, 0, 0), at(2000))
 	assert.InDelta(t, 10.1*(1-0.8*40/80), s.fabric.cwnd, 1e-9)
 }
 
-// A target that moves leaves the endpoint window as it is, if it has been cut.
+// A target that moves leaves the endpoint window unchanged if it has been cut.
 func TestSteerKeepsTheEndpointWindow(t *testing.T) {
 	s := make1[*Swift](t, "swift:endpoint_target=50us", everything)
 	s.Steer(40*us, 0.01, 100)
@@ -146,8 +146,8 @@ func TestSteerKeepsTheEndpointWindow(t *testing.T) {
 	assert.InDelta(t, cut, s.endpoint.cwnd, 1e-9)
 }
 
-// Naps of the hosts change nothing: a flow whose samples say so decides as one whose hosts polled
-// all the time.
+// Naps of the hosts change nothing: a flow whose samples report them decides like one whose hosts
+// polled all the time.
 func TestNapsChangeNothing(t *testing.T) {
 	for _, spec := range []string{"swift", "ledbat", "ledbat-dc", "timely"} {
 		for _, path := range []Path{everything, plain4} {
@@ -158,7 +158,7 @@ func TestNapsChangeNothing(t *testing.T) {
 				ev.SndNxt = (ev.PSN + 8) & 0xffffff
 				ev.Kind, ev.Delay, ev.Left, ev.InFlight = RTT, units.Duration(20+i*7%11)*us, 1<<30,
 					1<<20
-				if i%100 > 90 { // there is a queue at times
+				if i%100 > 90 { // sometimes there is a queue
 					ev.Delay += 200 * us
 				}
 				nap := ev
@@ -168,7 +168,7 @@ func TestNapsChangeNothing(t *testing.T) {
 					nap.RemoteGap = units.Duration(i*17%50) * us
 					nap.RemoteAway = nap.RemoteGap
 				}
-				// it knows the round trip as the hosts had it: only the bounds are the same
+				// its round trip includes the hosts: only the bounds are the same
 				if spec == "timely" {
 					nap.Endpoint, nap.LocalGap, nap.RemoteGap = nap.LocalGap+nap.RemoteGap, 0, 0
 				}
@@ -183,8 +183,8 @@ func TestNapsChangeNothing(t *testing.T) {
 	}
 }
 
-// LEDBAT takes of what a sample allows that which is nearest to its base: a gap is no queue, and
-// does not hide one.
+// LEDBAT takes the value within the bounds of a sample that is nearest to its base: a gap does not
+// count as a queue, and does not hide one.
 func TestLEDBATOfHosts(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -211,7 +211,7 @@ func TestLEDBATOfHosts(t *testing.T) {
 	}
 }
 
-// What the history of LEDBAT takes for the base is what the fabric took at most.
+// LEDBAT's history of the base consists of upper bounds of the fabric.
 func TestLEDBATBaseOfHosts(t *testing.T) {
 	l := make1[*LEDBAT](t, "ledbat", everything)
 	l.On(hostly(100, 30, 50, 0, 0, 0), at(1000))
@@ -222,13 +222,14 @@ func TestLEDBATBaseOfHosts(t *testing.T) {
 	assert.Equal(t, 60*us, l.history.least())
 }
 
-// The difference of two samples of TIMELY is what it is at least: 0 where their bounds overlap.
+// The difference of two samples of TIMELY is its lower bound: 0 where the bounds of the samples
+// overlap.
 func TestTIMELYOfUncertainSamples(t *testing.T) {
 	type bounds struct{ least, most units.Duration }
 	for _, c := range []struct {
 		name        string
 		first, next bounds
-		diff        float64 // us, before it is smoothed
+		diff        float64 // us, unsmoothed
 	}{
 		{"certain, the same", bounds{60, 60}, bounds{60, 60}, 0},
 		{"certain, longer", bounds{60, 60}, bounds{68, 68}, 8},
@@ -254,7 +255,7 @@ func TestTIMELYOfUncertainSamples(t *testing.T) {
 	assert.GreaterOrEqual(t, a.rate, rate)
 }
 
-// Timeouts in a row cut once: the peer is away. One after a sample is another.
+// Consecutive timeouts cut once, since the peer is away. One after a sample cuts again.
 func TestTIMELYTimeouts(t *testing.T) {
 	a := timely10(t, "")
 	a.rate = 8e9
@@ -270,13 +271,13 @@ func TestTIMELYTimeouts(t *testing.T) {
 	ev := rtt(20*us, 1)
 	ev.PSN = 1
 	a.On(ev, at(90100))
-	require.Zero(t, a.diff, "what was before a timeout says nothing of the gradient")
+	require.Zero(t, a.diff, "samples before a timeout do not count for the gradient")
 	rate := a.rate
 	timeout(95000, rate*0.6, "it is another one")
 }
 
-// A base round trip is no more than a sample at most, and only a sample that is beyond it at least
-// may raise it.
+// A base round trip is at most the upper bound of a sample, and only a sample whose lower bound is
+// above the base may raise it.
 func TestBaseRTTBetween(t *testing.T) {
 	b := BaseRTT{Path: lan, Window: 100 * us, Queue: 40 * us}
 	for i, s := range []struct {

@@ -2,11 +2,11 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// HPCC is Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM'19). Every switch writes
-// what its port has sent and the queue behind the packet. Two such records give the bytes in flight
-// over that port, as a part U of its capacity in flight without a queue. The window is set so that
-// the largest U of the path becomes eta, relative to a reference window W_c that changes once a
-// round trip, so that the acknowledgements of one round trip do not compound.
+// HPCC implements Li et al., "HPCC: High Precision Congestion Control" (SIGCOMM'19). Every switch
+// writes what its port has sent and the queue behind the packet. Two such records give the bytes in
+// flight over that port, as a part U of its capacity in flight without a queue. The window is set
+// so that the largest U of the path becomes eta, relative to a reference window W_c that changes
+// once a round trip, so that the acknowledgements of one round trip do not compound.
 type HPCC struct {
 	hpccParams
 	t float64 // T, ps

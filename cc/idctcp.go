@@ -2,11 +2,11 @@ package cc
 
 import "github.com/goroce/goroce/units"
 
-// IDCTCP is the DCTCP of TAURUS's testbed (PACMNET CoNEXT, December 2025, section 5.1): the AIMD of
-// DCTCP on ECE, RTO and OOO alone, which a NIC can count and report in sums. Windows that DCTCP
-// delimits by sequence numbers are delimited here by counts: a window ends when as many packets are
-// acknowledged as it had at its beginning. The flow starts at a BDP without slow start, and may
-// send less than a packet a round trip, which is taken to be the path's base.
+// IDCTCP implements the DCTCP of TAURUS's testbed (PACMNET CoNEXT, December 2025, section 5.1): the
+// AIMD of DCTCP on ECE, RTO and OOO alone, which a NIC can count and report in sums. Windows that
+// DCTCP delimits by sequence numbers are delimited here by counts: a window ends when as many
+// packets are acknowledged as it had at its beginning. The flow starts at a BDP without slow start,
+// and may send less than a packet a round trip, which is taken to be the path's base.
 //
 // The paper specifies only the signals; the rest is OURS.
 type IDCTCP struct {

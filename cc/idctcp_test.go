@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// A window is as many packets as there were at its beginning, wherever the PSNs are.
+// A window is as many packets as it had at its beginning, whatever the PSNs are.
 func TestIDCTCPWindowsByCount(t *testing.T) {
 	d := make1[*IDCTCP](t, "idctcp:alpha=0.5,init_cwnd=10", everything)
 	d.cutFor = 9

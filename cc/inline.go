@@ -17,7 +17,7 @@ type Inline struct {
 type inlineFlow struct {
 	algorithm Algorithm
 	decision  Decision
-	wants     EventSet
+	events    EventSet
 	changed   bool
 }
 
@@ -39,7 +39,7 @@ func (c *Inline) Add(a Algorithm, now units.Time) Flow {
 		c.flows = append(c.flows, inlineFlow{})
 	}
 	f := &c.flows[name]
-	f.algorithm, f.wants, f.changed = a, a.Events(), true
+	f.algorithm, f.events, f.changed = a, a.Events(), true
 	c.decide(f, first)
 	return name
 }
@@ -69,14 +69,14 @@ func (c *Inline) decide(f *inlineFlow, d Decision) {
 	f.decision = d
 }
 
-// Wants implements Controller.
-func (c *Inline) Wants(f Flow) EventSet { return c.flows[f].wants }
+// Events implements Controller.
+func (c *Inline) Events(f Flow) EventSet { return c.flows[f].events }
 
 // Report implements Controller. An event of a removed flow, or one that the flow does not bind, is
 // ignored.
 func (c *Inline) Report(ev *Event, now units.Time) {
 	f := &c.flows[ev.Flow]
-	if !f.wants.Has(ev.Kind) {
+	if !f.events.Has(ev.Kind) {
 		return
 	}
 	if d := f.algorithm.On(ev, now); d != f.decision {

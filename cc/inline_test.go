@@ -11,20 +11,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// script is an algorithm that answers what the test wants and remembers what it heard.
+// script is an algorithm with scripted decisions that records its events.
 type script struct {
-	wants  EventSet
+	events EventSet
 	start  Decision
-	answer func(ev *Event, now units.Time) Decision
-	heard  []Kind
+	decide func(ev *Event, now units.Time) Decision
+	kinds  []Kind
 	times  []units.Time
 }
 
-func (s *script) Events() EventSet          { return s.wants }
+func (s *script) Events() EventSet          { return s.events }
 func (s *script) Start(units.Time) Decision { return s.start }
 func (s *script) On(ev *Event, now units.Time) Decision {
-	s.heard, s.times = append(s.heard, ev.Kind), append(s.times, now)
-	return s.answer(ev, now)
+	s.kinds, s.times = append(s.kinds, ev.Kind), append(s.times, now)
+	return s.decide(ev, now)
 }
 
 func constant(d Decision) func(*Event, units.Time) Decision {
@@ -54,18 +54,18 @@ func TestInlineBeginsWithStart(t *testing.T) {
 func TestInlineBinding(t *testing.T) {
 	for k := range kinds {
 		var c Inline
-		s := &script{wants: Events(RTT, CNP), answer: constant(Decision{Window: 1})}
+		s := &script{events: Events(RTT, CNP), decide: constant(Decision{Window: 1})}
 		f := c.Add(s, 0)
-		assert.Equal(t, s.wants, c.Wants(f))
+		assert.Equal(t, s.events, c.Events(f))
 		c.Decision(f)
 		c.Report(&Event{Kind: k, Flow: f}, 9)
 		_, changed := c.Decision(f)
 		if k == RTT || k == CNP {
-			assert.Equal(t, []Kind{k}, s.heard)
+			assert.Equal(t, []Kind{k}, s.kinds)
 			assert.Equal(t, []units.Time{9}, s.times)
 			assert.True(t, changed)
 		} else {
-			assert.Empty(t, s.heard, k)
+			assert.Empty(t, s.kinds, k)
 			assert.False(t, changed, k)
 		}
 	}
@@ -73,8 +73,8 @@ func TestInlineBinding(t *testing.T) {
 
 func TestInlineChangedOnce(t *testing.T) {
 	var c Inline
-	s := &script{wants: Events(ACK), start: Decision{Window: 1},
-		answer: constant(Decision{Window: 1})}
+	s := &script{events: Events(ACK), start: Decision{Window: 1},
+		decide: constant(Decision{Window: 1})}
 	f := c.Add(s, 0)
 	ack := &Event{Kind: ACK, Flow: f}
 	expect := func(want bool) {
@@ -84,28 +84,28 @@ func TestInlineChangedOnce(t *testing.T) {
 	}
 	expect(true)
 	expect(false)
-	c.Report(ack, 1) // the same again
+	c.Report(ack, 1) // the same decision
 	expect(false)
-	s.answer = constant(Decision{Window: 2})
+	s.decide = constant(Decision{Window: 2})
 	c.Report(ack, 2)
 	expect(true)
 	expect(false)
 	c.Report(ack, 3)
-	s.answer = constant(Decision{Window: 1})
+	s.decide = constant(Decision{Window: 1})
 	c.Report(ack, 4)
-	s.answer = constant(Decision{Window: 2})
-	c.Report(ack, 5) // there and back
+	s.decide = constant(Decision{Window: 2})
+	c.Report(ack, 5) // changed twice
 	expect(true)
 }
 
 func TestInlineFlowsAreApart(t *testing.T) {
 	var c Inline
-	a := &script{wants: Events(ACK), answer: constant(Decision{Window: 1})}
-	b := &script{wants: Events(ACK), answer: constant(Decision{Window: 2})}
+	a := &script{events: Events(ACK), decide: constant(Decision{Window: 1})}
+	b := &script{events: Events(ACK), decide: constant(Decision{Window: 2})}
 	fa, fb := c.Add(a, 0), c.Add(b, 0)
 	require.NotEqual(t, fa, fb)
 	c.Report(&Event{Kind: ACK, Flow: fb}, 0)
-	assert.Empty(t, a.heard)
+	assert.Empty(t, a.kinds)
 	d, _ := c.Decision(fb)
 	assert.Equal(t, units.Bytes(2), d.Window)
 }
@@ -114,8 +114,8 @@ func TestInlineTimer(t *testing.T) {
 	var c Inline
 	forever := units.Time(0).Add(units.Forever)
 	require.Equal(t, forever, c.Poll(0))
-	s := &script{wants: Events(TIMER), start: Decision{WakeAt: 10}}
-	s.answer = func(_ *Event, now units.Time) Decision {
+	s := &script{events: Events(TIMER), start: Decision{WakeAt: 10}}
+	s.decide = func(_ *Event, now units.Time) Decision {
 		if now < 30 {
 			return Decision{WakeAt: now.Add(10)}
 		}
@@ -124,11 +124,11 @@ func TestInlineTimer(t *testing.T) {
 	f := c.Add(s, 0)
 	assert.Equal(t, units.Time(10), c.Poll(0))
 	assert.Equal(t, units.Time(10), c.Poll(9))
-	require.Empty(t, s.heard)
+	require.Empty(t, s.kinds)
 	assert.Equal(t, units.Time(20), c.Poll(10))
 	assert.Equal(t, units.Time(25+10), c.Poll(25), "late is once")
 	assert.Equal(t, units.Time(35).Add(units.Forever), c.Poll(35))
-	assert.Equal(t, []Kind{TIMER, TIMER, TIMER}, s.heard)
+	assert.Equal(t, []Kind{TIMER, TIMER, TIMER}, s.kinds)
 	assert.Equal(t, []units.Time{10, 25, 35}, s.times)
 	d, _ := c.Decision(f)
 	assert.Equal(t, Decision{Window: 5}, d)
@@ -139,57 +139,57 @@ func TestInlineTimerOfAnUnboundFlow(t *testing.T) {
 	s := &script{start: Decision{WakeAt: 10}}
 	c.Add(s, 0)
 	assert.Equal(t, units.Time(10).Add(units.Forever), c.Poll(10))
-	assert.Empty(t, s.heard)
+	assert.Empty(t, s.kinds)
 }
 
 func TestInlineTimerMovesEarlierAndAway(t *testing.T) {
 	var c Inline
-	s := &script{wants: Events(ACK, TIMER), start: Decision{WakeAt: 100},
-		answer: constant(Decision{WakeAt: 50})}
+	s := &script{events: Events(ACK, TIMER), start: Decision{WakeAt: 100},
+		decide: constant(Decision{WakeAt: 50})}
 	f := c.Add(s, 0)
 	require.Equal(t, units.Time(100), c.Poll(0))
 	c.Report(&Event{Kind: ACK, Flow: f}, 1)
 	require.Equal(t, units.Time(50), c.Poll(1))
-	s.answer = constant(Decision{WakeAt: 70})
+	s.decide = constant(Decision{WakeAt: 70})
 	c.Report(&Event{Kind: ACK, Flow: f}, 2)
-	require.Equal(t, units.Time(70), c.Poll(50), "looks, finds nothing, knows better")
-	s.answer = constant(Decision{})
+	require.Equal(t, units.Time(70), c.Poll(50), "a scan finds nothing, and updates the bound")
+	s.decide = constant(Decision{})
 	c.Report(&Event{Kind: ACK, Flow: f}, 51)
 	require.Equal(t, units.Time(51).Add(units.Forever), c.Poll(51))
-	assert.NotContains(t, s.heard, TIMER)
+	assert.NotContains(t, s.kinds, TIMER)
 }
 
 func TestInlineRemoveAndReuse(t *testing.T) {
 	var c Inline
-	old := &script{wants: Events(ACK, TIMER), start: Decision{Window: 1, WakeAt: 10},
-		answer: constant(Decision{})}
+	old := &script{events: Events(ACK, TIMER), start: Decision{Window: 1, WakeAt: 10},
+		decide: constant(Decision{})}
 	f := c.Add(old, 0)
 	c.Remove(f)
-	c.Remove(f) // once more changes nothing
-	assert.Zero(t, c.Wants(f))
+	c.Remove(f) // a second Remove has no effect
+	assert.Zero(t, c.Events(f))
 	c.Report(&Event{Kind: ACK, Flow: f}, 0)
 	assert.Equal(t, units.Time(10).Add(units.Forever), c.Poll(10))
-	assert.Empty(t, old.heard)
+	assert.Empty(t, old.kinds)
 	d, changed := c.Decision(f)
 	assert.Zero(t, d)
 	assert.False(t, changed)
 
-	s := &script{wants: Events(ACK), start: Decision{Window: 3},
-		answer: constant(Decision{Window: 4})}
+	s := &script{events: Events(ACK), start: Decision{Window: 3},
+		decide: constant(Decision{Window: 4})}
 	require.Equal(t, f, c.Add(s, 0))
 	require.NotEqual(t, f, c.Add(plain{}, 0))
 	d, changed = c.Decision(f)
 	assert.Equal(t, Decision{Window: 3}, d)
 	assert.True(t, changed)
 	c.Report(&Event{Kind: ACK, Flow: f}, 0)
-	assert.Len(t, s.heard, 1)
-	assert.Empty(t, old.heard)
+	assert.Len(t, s.kinds, 1)
+	assert.Empty(t, old.kinds)
 }
 
-// TestInlineTimersAgreeWithAScan compares Poll with looking at every flow every time.
+// TestInlineTimersAgreeWithAScan compares Poll with a scan of all flows.
 func TestInlineTimersAgreeWithAScan(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		start := units.Time(rapid.Int64().Draw(t, "start")) // times may wrap
+		start := units.Time(rapid.Int64().Draw(t, "start")) // times may wrap around
 		now := start
 		var c Inline
 		type flow struct {
@@ -209,7 +209,7 @@ func TestInlineTimersAgreeWithAScan(t *testing.T) {
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			switch rapid.IntRange(0, 3).Draw(t, "step") {
 			case 0:
-				fl := &flow{s: &script{wants: Events(ACK, TIMER)}, wakeAt: draw()}
+				fl := &flow{s: &script{events: Events(ACK, TIMER)}, wakeAt: draw()}
 				fl.s.start = Decision{WakeAt: fl.wakeAt}
 				name := c.Add(fl.s, now)
 				names, flows[name] = append(names, name), fl
@@ -225,14 +225,14 @@ func TestInlineTimersAgreeWithAScan(t *testing.T) {
 					name := names[pick()]
 					fl := flows[name]
 					fl.wakeAt = draw()
-					fl.s.answer = constant(Decision{WakeAt: fl.wakeAt})
+					fl.s.decide = constant(Decision{WakeAt: fl.wakeAt})
 					c.Report(&Event{Kind: ACK, Flow: name}, now)
 				}
 			case 3:
 				now = now.Add(units.Duration(rapid.IntRange(0, 30).Draw(t, "step")))
 				earliest := now.Add(units.Forever)
 				for _, fl := range flows {
-					fl.s.heard, fl.s.answer, fl.fired = nil, constant(Decision{}), 0
+					fl.s.kinds, fl.s.decide, fl.fired = nil, constant(Decision{}), 0
 					switch {
 					case fl.wakeAt == 0:
 					case fl.wakeAt.After(now):
@@ -245,14 +245,14 @@ func TestInlineTimersAgreeWithAScan(t *testing.T) {
 				require.False(t, next.After(earliest), "too late")
 				require.True(t, next.After(now))
 				for _, fl := range flows {
-					require.Len(t, fl.s.heard, fl.fired)
+					require.Len(t, fl.s.kinds, fl.fired)
 				}
 			}
 		}
 	})
 }
 
-// ticker wakes every microsecond and counts.
+// ticker requests a TIMER every microsecond, and counts them.
 type ticker struct{ ticks int }
 
 func (*ticker) Events() EventSet { return Events(ACK, TIMER) }
@@ -294,15 +294,15 @@ func benchmarkPoll(b *testing.B, a Algorithm) {
 	}
 }
 
-// Changed tells of every flow whose Decision a TIMER has changed, once, and of no other.
+// Changed returns each flow whose Decision a TIMER has changed, once, and no other flow.
 func TestInlineChangedByTimer(t *testing.T) {
 	var c Inline
 	sleeper := func(at units.Time, then Decision) *script {
-		return &script{wants: Events(TIMER), start: Decision{Hold: true, WakeAt: at},
-			answer: constant(then)}
+		return &script{events: Events(TIMER), start: Decision{Hold: true, WakeAt: at},
+			decide: constant(then)}
 	}
 	held := c.Add(sleeper(10, Decision{Window: 5}), 0)
-	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // as it was, but for WakeAt
+	same := c.Add(sleeper(10, Decision{Hold: true}), 0) // differs in WakeAt only
 	later := c.Add(sleeper(20, Decision{Window: 6}), 0)
 	for _, f := range []Flow{held, same, later} {
 		c.Decision(f)

@@ -6,9 +6,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// LEDBAT is RFC 6817, "Low Extra Delay Background Transport": the window follows, in proportion,
-// the distance of the queueing delay from a target. The queueing delay is the least of the last few
-// samples less the least of the last minutes.
+// LEDBAT implements RFC 6817, "Low Extra Delay Background Transport": the window follows, in
+// proportion, the distance of the queueing delay from a target. The queueing delay is the least of
+// the last few samples less the least of the last minutes.
 //
 // In its variant for data centres (the artifact of PrioPlus, EuroSys'25) the base delay is
 // configured instead of measured, so that a latecomer does not mistake a standing queue for the
@@ -176,8 +176,8 @@ func (l *LEDBAT) Steer(target units.Duration, least, most Packets) {
 	l.minCwnd, l.maxCwnd = least, most
 }
 
-// Decide implements Steerable.
-func (l *LEDBAT) Decide() Decision { return l.decide() }
+// Decision implements Steerable.
+func (l *LEDBAT) Decision() Decision { return l.decide() }
 
 // Cwnd implements Steerable.
 func (l *LEDBAT) Cwnd() Packets { return Packets(l.cwnd) }

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ledbat20 has a window of 10 packets, a target of 20 us, and has seen the base of 10 us.
+// ledbat20 has a window of 10 packets, a target of 20 us, and has measured the base of 10 us.
 func ledbat20(t testing.TB, more string) *LEDBAT {
 	l := make1[*LEDBAT](t, "ledbat:target=20us,gain=1,current_filter=1"+more, everything)
 	l.cwnd = 10
@@ -20,7 +20,7 @@ func ledbat20(t testing.TB, more string) *LEDBAT {
 	return l
 }
 
-// queued is an ACK of a packet that met a queue.
+// queued returns an ACK of a packet that met a queue.
 func queued(q units.Duration) *Event {
 	ev := rtt(10*us+q, 1)
 	ev.InFlight = 9000
@@ -76,14 +76,14 @@ func TestLEDBATFilter(t *testing.T) {
 	assert.Equal(t, 90*us, l.filter.least())
 }
 
-// Nothing bounds a cut in the RFC; LEDBAT++ does.
+// The RFC does not limit a cut; LEDBAT++ does.
 func TestLEDBATCappedDecrease(t *testing.T) {
 	l := ledbat20(t, ",cap_decrease=on")
 	l.On(queued(70*us), at(2))
 	assert.InDelta(t, 9.9, l.cwnd, 1e-9)
 }
 
-// A flow that sends less than its window may not grow it far beyond.
+// The window of a flow that sends less than its window may not grow far beyond that.
 func TestLEDBATAllowedIncrease(t *testing.T) {
 	l := ledbat20(t, "")
 	ev := queued(0)
@@ -98,14 +98,14 @@ func TestLEDBATAllowedIncrease(t *testing.T) {
 
 // Errors of papers and public implementations, each avoided.
 
-// The delay may come out below the base: off is 1 then, and no more.
+// The delay may be below the base: off is then limited to 1.
 func TestLEDBATNegativeQueueIsNoGift(t *testing.T) {
 	l := make1[*LEDBAT](t, "ledbat-dc:target=20us,base=50us,init_cwnd=10", everything)
 	l.On(rtt(5*us, 1), at(1))
 	assert.InDelta(t, 10.1, l.cwnd, 1e-9)
 }
 
-// A route that gets longer raises the base: it must not look like a queue for ever.
+// A route that becomes longer raises the base: it must not look like a queue for ever.
 func TestLEDBATBaseExpires(t *testing.T) {
 	l := ledbat20(t, ",base_history=3")
 	now := at(2)
@@ -130,15 +130,15 @@ func TestLEDBATLatecomer(t *testing.T) {
 	assert.Less(t, dc.cwnd, before)
 }
 
-// Shipped configurations leave the target at the 100 ms of the Internet: no queue of a data centre
-// is that long.
+// Some configurations keep the target of 100 ms for the Internet: queues of a data centre are much
+// shorter.
 func TestLEDBATTargetOfADataCentre(t *testing.T) {
 	dc := make1[*LEDBAT](t, "ledbat-dc", everything)
 	assert.Equal(t, everything.BaseRTT+6*us, dc.Snapshot().Target)
 }
 
-// With less than a packet a packet is sent every rtt/w, or an incast keeps two packets of each
-// flow.
+// With a window below a packet, one packet is sent per rtt/w; otherwise an incast keeps two packets
+// of each flow.
 func TestLEDBATBelowOnePacket(t *testing.T) {
 	l := make1[*LEDBAT](t, "ledbat-dc:min_cwnd=0.1,init_cwnd=1,base=10us,target=20us", everything)
 	for range 100 {

@@ -6,9 +6,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is n flows through one queue, packet by packet, without loss: as little of a network as
-// shows whether algorithms share it. Each sender has a link of line rate; the switch marks, writes
-// telemetry and speaks Bolt; the receiver acknowledges every packet at once and makes CNPs.
+// model is n flows through one queue, packet by packet, without loss: the least network that shows
+// whether algorithms share it. Each sender has a link of line rate. The switch marks packets,
+// writes telemetry and implements Bolt. The receiver acknowledges every packet at once and sends
+// CNPs.
 type model struct {
 	path   Path
 	marks  red
@@ -22,7 +23,7 @@ type model struct {
 	flows  []*sender
 
 	queue     []*frame
-	queued    units.Bytes // the frame being sent is not
+	queued    units.Bytes // without the frame being sent
 	busy      bool
 	sent      uint32 // bytes, as in telemetry
 	maxQueued units.Bytes
@@ -32,7 +33,8 @@ type model struct {
 	ramp     int // proactive ramp-up
 }
 
-// red is the marking of a switch: none to low, all beyond high, in between up to p.
+// red is the marking of a switch: none up to low, all beyond high, in between with a probability up
+// to p.
 type red struct {
 	low, high units.Bytes
 	p         float64
@@ -57,13 +59,13 @@ type sender struct {
 	on       bool
 	nxt, una uint32
 	inFlight units.Bytes
-	last     units.Time // when the last packet left
+	last     units.Time // when the last packet was sent
 	some     bool
 	waking   units.Time
 	gate     CNPGate
 	acked    units.Bytes
-	out      units.Time // the last packet reaches the switch
-	back     units.Time // the last acknowledgement is processed
+	out      units.Time // when the last packet reaches the switch
+	back     units.Time // when the last acknowledgement is processed
 }
 
 type modelEvent struct {
@@ -72,7 +74,8 @@ type modelEvent struct {
 	do  func()
 }
 
-// eventHeap is the events to come, the earliest first, and of those of one moment the oldest.
+// eventHeap is the pending events, the earliest first; events of one time are in the order of their
+// scheduling.
 type eventHeap []modelEvent
 
 func (h eventHeap) before(i, j int) bool {
@@ -120,37 +123,38 @@ func (m *model) after(d units.Duration, do func()) {
 	m.events.push(modelEvent{m.now.Add(d), m.seq, do})
 }
 
-// jitter is what a host may take longer. Without it flows lock into a phase in which always the
-// same ones meet the queue.
+// jitter returns an additional delay of a host. Without it flows lock into a phase in which always
+// the same ones meet the queue.
 const jitter = 500 * units.Nanosecond
 
-// inOrder does something after a delay and a jitter, but not before last, and answers when.
+// inOrder schedules a function after a delay and a jitter, but not before last, and returns when.
 func (m *model) inOrder(last units.Time, d units.Duration, do func()) units.Time {
 	at := max(last, m.now.Add(d+units.Duration(m.random.Int64N(int64(jitter)))))
 	m.after(at.Sub(m.now), do)
 	return at
 }
 
-// newModel makes a network of a base round trip of path.BaseRTT.
+// newModel returns a network with a base round trip of path.BaseRTT.
 func newModel(path Path, marks red, seed uint64) *model {
 	m := &model{path: path, marks: marks, random: rand.New(rand.NewPCG(seed, 7))}
 	m.pollAt = units.Time(0).Add(units.Forever)
 	return m
 }
 
-// wire is how long a packet takes on a link.
+// wire returns how long a packet takes on a link.
 func (m *model) wire() units.Duration { return m.path.LineRate.Duration(m.path.Payload) }
 
-// oneWay is the propagation to the switch, and from it; the acknowledgement takes twice as long.
+// oneWay returns the propagation delay of the link to the switch, and of the one from it; an
+// acknowledgement takes twice as long.
 func (m *model) oneWay() units.Duration { return (m.path.BaseRTT - 2*m.wire() - 2*jitter) / 4 }
 
-// add begins a flow at a moment.
+// add starts a flow at a time.
 func (m *model) add(a Algorithm, at units.Time) *sender {
 	s := &sender{m: m, path: m.path}
 	m.flows = append(m.flows, s)
 	m.after(at.Sub(m.now), func() {
 		s.flow = m.ctl.Add(a, m.now)
-		s.wants = m.ctl.Wants(s.flow)
+		s.wants = m.ctl.Events(s.flow)
 		s.on = true
 		s.heed()
 	})
@@ -159,7 +163,7 @@ func (m *model) add(a Algorithm, at units.Time) *sender {
 
 func (s *sender) stop() { s.on = false }
 
-// run lets time pass until t.
+// run runs the model until t.
 func (m *model) run(t units.Time) {
 	for {
 		if len(m.events) > 0 && m.events[0].at <= m.pollAt {
@@ -204,7 +208,7 @@ func (s *sender) heed() {
 	s.send()
 }
 
-// send sends what may leave now, and comes back when more may.
+// send sends what may be sent now, and schedules itself for when more may be.
 func (s *sender) send() {
 	m := s.m
 	if !s.on || s.d.Hold || s.inFlight > 0 && s.inFlight+m.path.Payload > s.d.Window {
@@ -222,7 +226,7 @@ func (s *sender) send() {
 		if s.waking <= m.now || at < s.waking {
 			s.waking = at
 			m.after(at.Sub(m.now), func() {
-				if s.waking == at { // and not yet an earlier one
+				if s.waking == at { // no earlier wake-up was scheduled
 					s.waking = 0
 					s.send()
 				}
@@ -240,7 +244,7 @@ func (s *sender) send() {
 	s.send()
 }
 
-// arrive is a frame at the switch.
+// arrive processes the arrival of a frame at the switch.
 func (m *model) arrive(f *frame) {
 	m.bolt(f)
 	m.queue = append(m.queue, f)
@@ -260,7 +264,7 @@ func (m *model) depart() {
 	m.busy = true
 	f := m.queue[0]
 	m.queue = m.queue[1:]
-	switch q := m.queued; { // with the frame itself, as it leaves
+	switch q := m.queued; { // including the departing frame
 	case q > m.marks.high:
 		f.ce = true
 	case q > m.marks.low:
@@ -303,7 +307,7 @@ func (s *sender) acknowledge(f *frame) {
 	s.send()
 }
 
-// bolt is what a Bolt switch does with a frame that comes.
+// bolt processes a frame as a Bolt switch does.
 func (m *model) bolt(f *frame) {
 	mtu := float64(m.path.Payload)
 	m.supply += float64(m.path.LineRate)/8*m.now.Sub(m.supplyAt).Seconds() - mtu

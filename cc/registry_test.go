@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// halfBDP is an algorithm as another package would have it.
+// halfBDP is an algorithm of another package.
 type halfBDP struct {
 	part   float64
 	window units.Bytes

@@ -238,14 +238,14 @@ func (p *param) quantity(text string, path *Path) (v float64, known bool, err er
 		}
 		v, known = v+term, known && here
 	}
-	if known && (math.IsNaN(v) || math.IsInf(v, 0) || v > mostValue) {
+	if known && (math.IsNaN(v) || math.IsInf(v, 0) || v > maxValue) {
 		return 0, false, fmt.Errorf("value out of range")
 	}
 	return v, known, nil
 }
 
-// mostValue is a limit that an int64 certainly holds.
-const mostValue = 1 << 62
+// maxValue is a limit that fits into an int64.
+const maxValue = 1 << 62
 
 func (p *param) term(text string, path *Path) (v float64, known bool, err error) {
 	switch p.into.(type) {

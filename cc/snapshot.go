@@ -121,14 +121,14 @@ func (r *record) sample(ev *Event) (units.Duration, bool) {
 	return ev.Delay, true
 }
 
-// mostPackets bounds outstanding packets: half of the PSN space.
-const mostPackets = 1 << 23
+// maxOutstanding bounds outstanding packets: half of the PSN space.
+const maxOutstanding = 1 << 23
 
 // acked returns how many packets are newly acknowledged, and how many of them were marked: 0 for
 // impossible values.
 func (r *record) acked(ev *Event) (packets, marked float64) {
 	switch {
-	case ev.Packets < 0 || ev.Packets > mostPackets:
+	case ev.Packets < 0 || ev.Packets > maxOutstanding:
 		r.ignored++
 		return 0, 0
 	case ev.Marked < 0 || ev.Marked > ev.Packets:

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// What cannot be is counted, and changes nothing.
+// Impossible values are counted, and change nothing.
 func TestImplausibleEvents(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -57,7 +57,7 @@ func TestInlineSnapshot(t *testing.T) {
 	}
 }
 
-// A cooldown lasts for its time, also when the clock steps back.
+// A cooldown lasts for its duration, also when the clock steps back.
 func TestCooldown(t *testing.T) {
 	var g cooldown
 	assert.True(t, g.expired(at(-5), us))
@@ -68,7 +68,7 @@ func TestCooldown(t *testing.T) {
 	assert.True(t, g.expired(at(-1e9+1), us))
 }
 
-// 24 bits that wrap.
+// PSNs of 24 bits wrap around.
 func TestPSNMark(t *testing.T) {
 	var m psnMark
 	assert.True(t, m.passed(0) && m.reached(0), "never set")

@@ -15,8 +15,8 @@ type Spec struct {
 	settings string // in the order they were given
 }
 
-// Control makes the algorithms of flows: a Spec, or a Spec with something around it.
-type Control interface {
+// Factory makes the algorithms of flows: a Spec, or a wrapper around one.
+type Factory interface {
 	// New returns the algorithm for one flow, or an error if it cannot work on this path.
 	New(path Path) (Algorithm, error)
 	// Name returns the short form, String the full one.

@@ -30,38 +30,42 @@ func TestParse(t *testing.T) {
 
 func TestParseRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                   `unknown algorithm "", want one of bolt, d2tcp, dcqcn, dcqcn-nic, dctcp, fixed`,
-		"cubic":                              `unknown algorithm "cubic", want one of bolt`,
-		"swift:g=0.5":                        `swift: unknown parameter "g" (it belongs to d2tcp, dcqcn, dcqcn-nic, dctcp, idctcp), want one of base_target, per_hop`,
-		"swift:zzz=1":                        `swift: unknown parameter "zzz", want one of base_target`,
-		"swift:beta":                         `swift: "beta" is not key=value`,
-		"swift:beta=0.8,":                    `swift: "" is not key=value`,
-		"swift:beta=0.8,beta=0.7":            `swift: beta is given twice`,
-		"swift:beta=2":                       `swift: beta=2 is outside (0, 1]`,
-		"swift:beta=0":                       `swift: beta=0 is outside (0, 1]`,
-		"swift:beta=NaN":                     `swift: beta=NaN is not a valid float`,
-		"swift:fs_max=Inf":                   `swift: fs_max=Inf is not a valid packets`,
-		"swift:beta=x":                       `swift: beta=x is not a valid float: "x" is not a number`,
-		"swift:base_target=25":               `swift: base_target=25 is not a valid duration`,
-		"swift:base_target=0s":               `swift: base_target=0s is outside (0s, 1s]`,
-		"swift:fs_min=200":                   `swift: fs_min=200 is not less than fs_max=100`,
-		"swift:fs_min=5,fs_max=5":            `swift: fs_min=5 is not less than fs_max=5`,
-		"swift:min_cwnd=10,init_cwnd=5":      `swift: min_cwnd=10 is more than init_cwnd=5`,
-		"swift:retx_reset=1.5":               `swift: retx_reset=1.5 is not a valid int: "1.5" is not a whole number`,
-		"timely:patched=maybe":               `timely: patched: "maybe", want on or off`,
-		"fixed:window=0":                     `fixed: window=0 is outside (0, inf)`,
-		"fixed:rate=-5":                      `fixed: rate=-5 is not a valid rate`,
-		"dcqcn:min_rate=2Gb/s,max_rate=1G":   `dcqcn: min_rate=2Gb/s is more than max_rate=1G`,
-		"hpcc:ai=9e99":                       `hpcc: ai=9e99 is not a valid packets: value out of range`,
-		"d2tcp:d_min=0":                      `d2tcp: d_min=0 is outside (0, 1]`,
-		"dcqcn:f=99999999999999999999999999": `dcqcn: f=99999999999999999999999999 is not a valid int`,
+		"":      `unknown algorithm "", want one of bolt, d2tcp, dcqcn, dcqcn-nic, dctcp, fixed`,
+		"cubic": `unknown algorithm "cubic", want one of bolt`,
+		"swift:g=0.5": `swift: unknown parameter "g" (it belongs to d2tcp, dcqcn, dcqcn-nic, ` +
+			`dctcp, idctcp), want one of base_target, per_hop`,
+		"swift:zzz=1":                   `swift: unknown parameter "zzz", want one of base_target`,
+		"swift:beta":                    `swift: "beta" is not key=value`,
+		"swift:beta=0.8,":               `swift: "" is not key=value`,
+		"swift:beta=0.8,beta=0.7":       `swift: beta is given twice`,
+		"swift:beta=2":                  `swift: beta=2 is outside (0, 1]`,
+		"swift:beta=0":                  `swift: beta=0 is outside (0, 1]`,
+		"swift:beta=NaN":                `swift: beta=NaN is not a valid float`,
+		"swift:fs_max=Inf":              `swift: fs_max=Inf is not a valid packets`,
+		"swift:beta=x":                  `swift: beta=x is not a valid float: "x" is not a number`,
+		"swift:base_target=25":          `swift: base_target=25 is not a valid duration`,
+		"swift:base_target=0s":          `swift: base_target=0s is outside (0s, 1s]`,
+		"swift:fs_min=200":              `swift: fs_min=200 is not less than fs_max=100`,
+		"swift:fs_min=5,fs_max=5":       `swift: fs_min=5 is not less than fs_max=5`,
+		"swift:min_cwnd=10,init_cwnd=5": `swift: min_cwnd=10 is more than init_cwnd=5`,
+		"swift:retx_reset=1.5": `swift: retx_reset=1.5 is not a valid int: "1.5" is not a whole ` +
+			`number`,
+		"timely:patched=maybe": `timely: patched: "maybe", want on or off`,
+		"fixed:window=0":       `fixed: window=0 is outside (0, inf)`,
+		"fixed:rate=-5":        `fixed: rate=-5 is not a valid rate`,
+		"dcqcn:min_rate=2Gb/s,max_rate=1G": `dcqcn: min_rate=2Gb/s is more than ` +
+			`max_rate=1G`,
+		"hpcc:ai=9e99":  `hpcc: ai=9e99 is not a valid packets: value out of range`,
+		"d2tcp:d_min=0": `d2tcp: d_min=0 is outside (0, 1]`,
+		"dcqcn:f=99999999999999999999999999": `dcqcn: f=99999999999999999999999999 is not a ` +
+			`valid int`,
 	} {
 		_, err := Parse(text)
 		assert.ErrorContains(t, err, want, text)
 	}
 }
 
-// What only the path tells is judged when there is one.
+// What depends on the path is checked when the path is known.
 func TestNewRefuses(t *testing.T) {
 	for _, c := range []struct {
 		spec string
@@ -96,7 +100,7 @@ func TestNewRefuses(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown algorithm")
 }
 
-// The same Spec is another algorithm on another path.
+// One Spec makes different algorithms on different paths.
 func TestParametersRelativeToThePath(t *testing.T) {
 	far := everything
 	far.BaseRTT *= 3
@@ -116,7 +120,7 @@ func TestParametersRelativeToThePath(t *testing.T) {
 	assert.Equal(t, units.Bytes(4000), d.byteCounter)
 }
 
-// No default is refused on any path: one of less than a packet, and a long one.
+// All defaults are valid on any path: on one of less than a packet, and on a long one.
 func TestDefaultsFitEveryPath(t *testing.T) {
 	for _, path := range []Path{
 		{LineRate: 10 * gbps, BaseRTT: 2 * us, Payload: 4096, Signals: allSignals},
@@ -132,10 +136,11 @@ func TestDefaultsFitEveryPath(t *testing.T) {
 		Signals: allSignals})
 	assert.Equal(t, 2.0, d.cwnd, "least window of a path that has not so much")
 	_, err := Parse("dctcp:init_cwnd=1")
-	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1", "who asks is told")
+	assert.ErrorContains(t, err, "min_cwnd=2 is more than init_cwnd=1",
+		"the error names both parameters")
 }
 
-// Two algorithms of one Spec share nothing.
+// Two algorithms of one Spec share no state.
 func TestNewMakesAnother(t *testing.T) {
 	s, err := Parse("swift")
 	require.NoError(t, err)
@@ -162,7 +167,7 @@ func TestHelp(t *testing.T) {
 	assert.ErrorContains(t, Help(&b, "vegas"), `unknown algorithm "vegas"`)
 }
 
-// Every declaration is one that people and the parser understand.
+// Every declaration is complete and can be parsed.
 func TestDeclarations(t *testing.T) {
 	for _, name := range Names() {
 		e, err := lookup(name)

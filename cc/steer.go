@@ -17,8 +17,8 @@ type Steerable interface {
 	// Steer sets a target, base round trip included, that replaces its own one and all scaling, and
 	// the bounds of its window.
 	Steer(target units.Duration, least, most Packets)
-	// Decide returns the current Decision.
-	Decide() Decision
+	// Decision returns the current Decision.
+	Decision() Decision
 	// Cwnd returns the window that the delay of the fabric governs.
 	Cwnd() Packets
 	// SetCwnd sets that window.

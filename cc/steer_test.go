@@ -43,8 +43,7 @@ func steered(t testing.TB, spec string) Steerable {
 	return a
 }
 
-// Whatever is inside, the target is what it was told, the window is where it was put, and the
-// increase is what it was told beside that.
+// Whatever the algorithm is, the target, the window and the increase are those that were set.
 func TestSteered(t *testing.T) {
 	for _, c := range []struct {
 		spec          string
@@ -67,14 +66,14 @@ func TestSteered(t *testing.T) {
 		a.Resume(10, 80*us)
 		d := a.On(rtt(80*us, 1), at(300))
 		assert.Less(t, float64(a.Cwnd()), 10.0, "%s beyond the target", c.spec)
-		assert.Equal(t, d, a.Decide(), c.spec)
+		assert.Equal(t, d, a.Decision(), c.spec)
 
 		a.SetCwnd(1e9)
 		assert.EqualValues(t, 1000, a.Cwnd(), c.spec)
 		a.SetCwnd(0)
 		assert.EqualValues(t, 0.01, a.Cwnd(), c.spec)
 		a.Resume(0.5, 20*us)
-		assert.Equal(t, 200*units.Mbps, a.Decide().Rate, "%s paces by the delay it resumed with",
+		assert.Equal(t, 200*units.Mbps, a.Decision().Rate, "%s paces by the delay it resumed with",
 			c.spec)
 
 		a.Yield(at(400))
@@ -83,7 +82,7 @@ func TestSteered(t *testing.T) {
 	}
 }
 
-// The window that the hosts' delay governs still bounds a steered Swift.
+// The window for the hosts' delay still limits a steered Swift.
 func TestSteeredSwiftKeepsTheEndpointWindow(t *testing.T) {
 	spec, err := Parse("swift:endpoint_target=10us,ai=1")
 	require.NoError(t, err)
@@ -99,5 +98,5 @@ func TestSteeredSwiftKeepsTheEndpointWindow(t *testing.T) {
 	}
 	assert.Greater(t, float64(a.Cwnd()), 100.0, "20 us of fabric")
 	assert.Less(t, s.endpoint.cwnd, 1.0)
-	assert.Less(t, a.Decide().Window, units.Bytes(1000))
+	assert.Less(t, a.Decision().Window, units.Bytes(1000))
 }

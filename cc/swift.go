@@ -144,11 +144,11 @@ func (s *Swift) onAck(ev *Event, now units.Time) {
 // a queue in which each has its share.
 func (s *Swift) targetDelay(cwnd float64, hops int) units.Duration {
 	bonus := clamp(s.alpha/math.Sqrt(cwnd)+s.beta, 0, float64(s.fsRange))
-	return s.baseTarget + units.Duration(min(hops, mostHops))*s.perHop + units.Duration(bonus)
+	return s.baseTarget + units.Duration(min(hops, maxTTL))*s.perHop + units.Duration(bonus)
 }
 
-// mostHops is the largest count of a TTL.
-const mostHops = 255
+// maxTTL is the largest number of hops that a TTL can count.
+const maxTTL = 255
 
 // adjust changes a window by one sample, and reports whether it was cut. A window that the flow
 // does not use does not grow.
@@ -240,8 +240,8 @@ func (s *Swift) Steer(target units.Duration, least, most Packets) {
 	s.maxCwnd, s.steered = most, true
 }
 
-// Decide implements Steerable.
-func (s *Swift) Decide() Decision { return s.decide() }
+// Decision implements Steerable.
+func (s *Swift) Decision() Decision { return s.decide() }
 
 // Cwnd implements Steerable.
 func (s *Swift) Cwnd() Packets { return Packets(s.fabric.cwnd) }

@@ -9,7 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-const swiftExample = "swift:base_target=25us,per_hop=1us,fs_range=100us,fs_min=.1,fs_max=100,ai=1,beta=.8,max_mdf=.5"
+const swiftExample = "swift:base_target=25us,per_hop=1us,fs_range=100us,fs_min=.1,fs_max=100," +
+	"ai=1,beta=.8,max_mdf=.5"
 
 // swift40 has a target of 40 us, whatever the window.
 func swift40(t testing.TB, cwnd float64) *Swift {
@@ -18,7 +19,7 @@ func swift40(t testing.TB, cwnd float64) *Swift {
 	return s
 }
 
-// plain4 is a path that does not tell the hosts' part of the delay.
+// plain4 is a path that does not report the hosts' part of the delay.
 var plain4 = Path{LineRate: 100 * gbps, BaseRTT: 40 * us, Payload: 1000, Signals: SignalDelay}
 
 func TestSwiftTarget(t *testing.T) {
@@ -77,7 +78,7 @@ func TestSwiftPacesBelowOnePacket(t *testing.T) {
 	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(), "one in 40 ms")
 	s.srtt.value = 10 * units.Millisecond
 	assert.Equal(t, Decision{Window: 1, Rate: 200 * units.Kbps}, s.decide(),
-		"however long round trips are: to wait longer tells less")
+		"however long round trips are")
 	s.fabric.cwnd = 0.25
 	assert.Equal(t, Decision{Window: 250, Rate: units.Mbps}, s.decide(), "0.00001 of line rate")
 }
@@ -96,7 +97,7 @@ func TestSwiftTimeouts(t *testing.T) {
 	now = now.Add(50 * us)
 	timeout(2.5)
 	timeout(2.5)
-	timeout(0.001) // the fifth in a row, gate or no gate
+	timeout(0.001) // the fifth in a row, whatever the cooldown
 	assert.Equal(t, CutTimeout, s.Snapshot().Reason)
 
 	s.On(&Event{Kind: ACK, Packets: 1}, now)
@@ -114,7 +115,7 @@ func TestSwiftFastRecovery(t *testing.T) {
 	assert.EqualValues(t, 1, s.Snapshot().Cuts[CutLoss])
 }
 
-// The smaller of the two windows counts, and each has a target of its own.
+// The smaller of the two windows applies, and each has a target of its own.
 func TestSwiftEndpointWindow(t *testing.T) {
 	s := make1[*Swift](t,
 		"swift:base_target=40us,per_hop=0s,fs_range=0s,endpoint_target=20us,init_cwnd=10",
@@ -130,10 +131,10 @@ func TestSwiftEndpointWindow(t *testing.T) {
 	whole := make1[*Swift](t, "swift:base_target=40us,per_hop=0s,fs_range=0s,init_cwnd=10", plain4)
 	whole.On(rtt(70*us, 1), at(100))
 	assert.InDelta(t, 10*(1-0.8*30/70), whole.fabric.cwnd, 1e-9,
-		"all of it is fabric when nobody tells")
+		"all of the delay counts as the fabric's")
 }
 
-// Where the path tells hops, each adds to the target; 0 is the path's own number.
+// Where the path reports hops, each adds to the target; 0 stands for the path's configured number.
 func TestSwiftTopologyScaling(t *testing.T) {
 	path := everything
 	path.Hops = 3
@@ -174,8 +175,8 @@ func TestSwiftScalesByPackets(t *testing.T) {
 	assert.Equal(t, a.targetDelay(5, 0), b.targetDelay(5, 0))
 }
 
-// A "<=" in the test for a decrease shuts the gate with every ACK of a window that cannot move, and
-// cuts never come.
+// With "<=" in the test for a decrease every ACK of a window that cannot move restarts the
+// cooldown, and cuts never come.
 func TestSwiftStuckWindowDoesNotShutTheGate(t *testing.T) {
 	s := swift40(t, 640) // max_cwnd is 16 BDP of 500 packets
 	s.maxCwnd = 640
@@ -185,19 +186,19 @@ func TestSwiftStuckWindowDoesNotShutTheGate(t *testing.T) {
 	require.Equal(t, 640.0, s.fabric.cwnd)
 	s.On(rtt(80*us, 1), at(200))
 	assert.InDelta(t, 640*0.6, s.fabric.cwnd, 1e-9)
-	s.On(rtt(80*us, 1), at(210)) // blocked, and moves the gate no further
+	s.On(rtt(80*us, 1), at(210)) // within the cooldown, which it does not extend
 	s.On(rtt(80*us, 1), at(260))
 	assert.InDelta(t, 640*0.36, s.fabric.cwnd, 1e-9)
 }
 
-// Printed elsewhere: max(beta·(d-T)/T, max_mdf). The cut is the smaller one, and of the delay.
+// Printed elsewhere: max(beta·(d-T)/T, max_mdf). The cut is the minimum, relative to the delay.
 func TestSwiftCutIsOfTheDelayAndCapped(t *testing.T) {
 	s := swift40(t, 10)
 	s.On(rtt(44*us, 1), at(100))
 	assert.InDelta(t, 10*(1-0.8*4/44), s.fabric.cwnd, 1e-9)
 }
 
-// The gate is one smoothed round trip, not the last sample nor the delay that cut.
+// The cooldown is one smoothed round trip, not the last sample nor the delay that caused the cut.
 func TestSwiftGateIsTheSmoothedRoundTrip(t *testing.T) {
 	s := swift40(t, 10)
 	s.srtt = ewma{40 * us, true}
@@ -207,15 +208,15 @@ func TestSwiftGateIsTheSmoothedRoundTrip(t *testing.T) {
 	assert.InDelta(t, 4.2, s.fabric.cwnd, 1e-9)
 }
 
-// One coalesced ACK of five packets is worth five.
+// One coalesced ACK of five packets counts as five packets.
 func TestSwiftCountsPacketsNotAcks(t *testing.T) {
 	s := swift40(t, 10)
 	s.On(rtt(30*us, 5), at(100))
 	assert.InDelta(t, 10.5, s.fabric.cwnd, 1e-9)
 }
 
-// What is acknowledged without a sample is worth as much, when the next sample says in what state
-// the path is.
+// Packets acknowledged without a sample count as much, at the next sample, which determines the
+// state of the path.
 func TestSwiftAckWithoutSampleCountsLater(t *testing.T) {
 	s := swift40(t, 10)
 	s.On(&Event{Kind: ACK, Packets: 4}, at(99))

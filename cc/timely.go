@@ -4,10 +4,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TIMELY is Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter" (SIGCOMM'15).
-// Between two thresholds the rate follows the gradient of the round-trip time: up by a step while
-// the queue does not grow, down in proportion to its growth. Below T_low it rises and above T_high
-// it falls, whatever the gradient.
+// TIMELY implements Mittal et al., "TIMELY: RTT-based Congestion Control for the Datacenter"
+// (SIGCOMM'15). Between two thresholds the rate follows the gradient of the round-trip time: up by
+// a step while the queue does not grow, down in proportion to its growth. Below T_low it rises and
+// above T_high it falls, whatever the gradient.
 //
 // It has no unique fixed point: every delay between the thresholds and every division of the rate
 // is stable (Zhu et al., "ECN or Delay", CoNEXT'16). Their patched TIMELY, an option here, weighs

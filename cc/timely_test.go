@@ -16,7 +16,7 @@ func timely10(t testing.TB, more string) *TIMELY {
 	return a
 }
 
-// micros is one round of a sample, in microseconds.
+// micros delivers a sample of a round trip, in microseconds.
 func (t *TIMELY) micros(rtt float64) {
 	d := units.Duration(rtt * float64(us))
 	t.update(d, d, 1, 0)
@@ -25,7 +25,7 @@ func (t *TIMELY) micros(rtt float64) {
 func TestTIMELYExample(t *testing.T) {
 	a := timely10(t, "")
 	a.micros(60)
-	assert.Equal(t, 10e9, a.rate, "the first sample says nothing")
+	assert.Equal(t, 10e9, a.rate, "the first sample has no difference")
 	a.micros(64)
 	assert.InDelta(t, 3.5, a.diff/float64(us), 1e-9)
 	assert.InDelta(t, 8.6e9, a.rate, 1)
@@ -49,7 +49,7 @@ func TestTIMELYHyperactiveIncrease(t *testing.T) {
 		a.micros(rtt)
 		assert.InDelta(t, want, a.rate, 1, "sample %d", i+1)
 	}
-	a.micros(70) // any other branch begins anew
+	a.micros(70) // any other branch restarts the count
 	a.micros(69)
 	assert.LessOrEqual(t, a.flat, 1)
 }
@@ -69,7 +69,7 @@ func TestTIMELYUpdatesOnceInARoundTrip(t *testing.T) {
 	assert.InDelta(t, 10.01e9, a.rate, 1)
 }
 
-// With every sample, an update is worth the part of a round trip that passed.
+// With per_ack an update counts as the fraction of a round trip that has passed.
 func TestTIMELYPerAck(t *testing.T) {
 	a := timely10(t, ",per_ack=on")
 	a.On(rtt(20*us, 1), at(100))
@@ -88,8 +88,8 @@ func TestTIMELYTimeout(t *testing.T) {
 	assert.EqualValues(t, 1, a.Snapshot().Cuts[CutTimeout])
 }
 
-// The patched one has a fixed point: at T_low and a flat queue it neither gains nor loses but for
-// half a step, and the further beyond, the harder the cut.
+// Patched TIMELY has a fixed point: at T_low with a constant queue it neither gains nor loses more
+// than half a step, and the further beyond, the harder the cut.
 func TestTIMELYPatched(t *testing.T) {
 	a := timely10(t, ",patched=on")
 	a.micros(60)
@@ -110,13 +110,13 @@ func TestTIMELYCutJustAboveTHigh(t *testing.T) {
 	assert.InDelta(t, 10e9*(1-0.8*(1-500.0/501)), a.rate, 1)
 }
 
-// Shipped configurations have T_low above T_high.
+// Some configurations have T_low above T_high.
 func TestTIMELYThresholdsInverted(t *testing.T) {
 	_, err := Parse("timely:t_low=32us,t_high=16us")
 	assert.ErrorContains(t, err, "t_low=32us is more than t_high=16us")
 }
 
-// alpha weighs the new sample, and 1-alpha what was.
+// alpha is the weight of the new sample, and 1-alpha that of the old value.
 func TestTIMELYWeightOfTheNewSample(t *testing.T) {
 	a := timely10(t, "")
 	a.diff, a.prev, a.prevMost = 8*float64(us), 60*us, 60*us
@@ -124,20 +124,20 @@ func TestTIMELYWeightOfTheNewSample(t *testing.T) {
 	assert.InDelta(t, 1, a.diff/float64(us), 1e-9)
 }
 
-// One counts increases below T_low toward the larger steps, and takes them there.
+// One counts increases below T_low toward the larger steps, and takes larger steps there.
 func TestTIMELYNoHyperactiveIncreaseBelowTLow(t *testing.T) {
 	a := timely10(t, "")
 	for range 21 {
 		a.micros(40)
 	}
 	assert.InDelta(t, 10.2e9, a.rate, 1)
-	a.micros(51) // the first sample of that branch is one of its own
+	a.micros(51) // the first sample of that branch counts separately
 	a.diff, a.flat = 0, 0
 	a.micros(51)
 	assert.Equal(t, 1, a.flat)
 }
 
-// 50 us is more than a whole round trip of a fast fabric: the thresholds go with the path.
+// 50 us is more than a whole round trip of a fast fabric: the thresholds scale with the path.
 func TestTIMELYThresholdsScale(t *testing.T) {
 	a := make1[*TIMELY](t, "timely", everything)
 	assert.Equal(t, 24*us, a.tLow)

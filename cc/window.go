@@ -23,20 +23,20 @@ func windowed(window Packets, path *Path, rtt units.Duration) Decision {
 	bytes := float64(window) * float64(path.Payload)
 	d := Decision{Window: wholeBytes(bytes)}
 	if window < 1 {
-		floor := min(leastRate*float64(path.LineRate), float64(rateOf(bytes, path.BaseRTT)))
+		floor := min(minPacedFraction*float64(path.LineRate), float64(rateOf(bytes, path.BaseRTT)))
 		d.Rate = units.BitRate(clamp(float64(rateOf(bytes, rtt)), floor, float64(path.LineRate)))
 	}
 	return d
 }
 
-// leastRate is the part of the line rate below which a long round trip does not slow down a flow
-// that its window paces: otherwise the next sample would come too late to detect that round trips
-// are shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s, at 100 Gb/s. OURS.
-const leastRate = 1e-5
+// minPacedFraction is the fraction of the line rate below which a long round trip does not slow
+// down a flow that its window paces: otherwise the next sample would arrive too late to detect that
+// round trips are shorter again. It is the least rate of DCQCN on NICs, 1 Mb/s, at 100 Gb/s. OURS.
+const minPacedFraction = 1e-5
 
 // inUse reports whether a window of so many packets limits the flow, rather than its program or its
-// port: what was in flight before the acknowledgement came near it. An unused window that grows
-// allows a later burst (RFC 7661, section 1). An event without InFlight counts as in use.
+// port: the amount in flight before the acknowledgement was close to it. An unused window that
+// grows allows a later burst (RFC 7661, section 1). An event without InFlight counts as in use.
 func inUse(ev *Event, cwnd float64, path *Path) bool {
 	if ev.InFlight <= 0 {
 		return true

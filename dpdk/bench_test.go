@@ -12,12 +12,12 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-// perFrame reports a benchmark whose every iteration moved n frames.
+// perFrame reports the time per frame of a benchmark whose every iteration moves n frames.
 func perFrame(b *testing.B, n int) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/frame")
 }
 
-// BenchmarkNull is what our own side costs: the device does nothing.
+// BenchmarkNull measures the cost of our side alone: the null device does nothing.
 func BenchmarkNull(b *testing.B) {
 	for _, n := range []int{1, 8, 32, 64} {
 		b.Run(fmt.Sprintf("recv+free/burst=%d", n), func(b *testing.B) {
@@ -43,7 +43,7 @@ func BenchmarkNull(b *testing.B) {
 	}
 }
 
-// BenchmarkLoop is the life of a frame between two ends: Alloc, Send, Recv, Free.
+// BenchmarkLoop measures the path of a frame between two ends: Alloc, Send, Recv, Free.
 func BenchmarkLoop(b *testing.B) {
 	for _, classes := range []int{1, int(packet.Classes)} {
 		for _, n := range []int{1, 8, 32, 64} {
@@ -66,7 +66,7 @@ func BenchmarkLoop(b *testing.B) {
 	}
 }
 
-// BenchmarkEmptyPoll is what looking at an empty port costs.
+// BenchmarkEmptyPoll measures a poll of an empty port.
 func BenchmarkEmptyPoll(b *testing.B) {
 	for classes := 1; classes <= int(packet.Classes); classes++ {
 		b.Run(fmt.Sprintf("classes=%d", classes), func(b *testing.B) {
@@ -80,14 +80,14 @@ func BenchmarkEmptyPoll(b *testing.B) {
 	}
 }
 
-// BenchmarkPoolSize shows why pools are sized to the cache on purpose. Frames of 4 KiB go through
-// a loop, written with a copy and a CRC and read with a copy and a CRC, as a transport does; only
-// how many buffers there are differs.
+// BenchmarkPoolSize shows why pools are sized to the cache. Frames of 4 KiB go through a loop,
+// written with a copy and a CRC and read with a copy and a CRC, as a transport does; only the
+// number of buffers differs.
 func BenchmarkPoolSize(b *testing.B) {
 	const payload = 4096
 	src, dst := make([]byte, payload), make([]byte, payload)
 	for _, buffers := range []int{1023, 2047, 4095, 16383} {
-		// depth: how many frames are under way, as the window of a sender that the pool limits.
+		// depth is the number of frames in flight: the window of a sender, which the pool limits.
 		b.Run(fmt.Sprintf("buffers=%d", buffers), func(b *testing.B) {
 			url := fmt.Sprintf("loop:size%d,depth=%d", buffers, buffers-3*packet.Burst)
 			opts := dpdk.Options{Buffers: buffers, MTU: payload}

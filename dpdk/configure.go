@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/dpdk/mempool"
 )
 
-// chooseMTU settles on the MTU asked for, else our own, within what the interface or the slots of
-// a memif allow.
+// chooseMTU returns the MTU that the options name, otherwise ours, within the limits of the
+// interface or of a memif's slots.
 func (d *Device) chooseMTU() error {
 	limit, ours := MaxMTU, jumboMTU
 	switch d.url.Scheme {
@@ -19,7 +19,7 @@ func (d *Device) chooseMTU() error {
 		if err != nil {
 			return err
 		}
-		limit = min(nic.MTU, jumboMTU) // lo has 65536: no mbuf is that long
+		limit = min(nic.MTU, jumboMTU) // lo has 65536, more than an mbuf holds
 	case Memif:
 		ours = memifMTU
 		if s := d.url.option("bsize"); s != "" {
@@ -42,7 +42,7 @@ func (d *Device) chooseMTU() error {
 	return nil
 }
 
-// configure gives the device its queues and its pool.
+// configure sets up the queues of the device and its pool.
 func (d *Device) configure(info ethdev.Info) error {
 	mtu := d.mtu
 	if info.MaxMTU > 0 {
@@ -52,7 +52,7 @@ func (d *Device) configure(info ethdev.Info) error {
 		mtu = min(mtu, info.MaxFrame-frameOverhead)
 	}
 	if d.url.Scheme == PCI {
-		d.mtu = mtu // a NIC means its limits; virtual drivers name some and ignore them
+		d.mtu = mtu // a NIC enforces its limits; virtual drivers report some and ignore them
 	}
 	stamps := d.opts.Clock != nil && info.RxTimestamps
 	conf := ethdev.Conf{RxQ: d.shape.rxq, TxQ: d.shape.txq, MTU: mtu, RxTimestamps: stamps}
@@ -89,12 +89,12 @@ func (d *Device) configure(info ethdev.Info) error {
 	return nil
 }
 
-// makePool sizes the buffers so that a frame of the MTU is one segment.
+// makePool makes the pool, with buffers that hold a frame of the MTU in one segment.
 func (d *Device) makePool(info ethdev.Info, rxd int) error {
 	config := mempool.Config{Buffers: d.opts.Buffers, Room: roundUp(d.mtu+frameOverhead, 64)}
 	switch d.url.Scheme {
 	case AFPacket:
-		// The driver insists on room for a whole slot, its header included.
+		// The driver requires room for a whole slot, including its header.
 		frame, _ := packetRing(d.mtu)
 		config.Room = frame
 	case PCI, AFXDP:

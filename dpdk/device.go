@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-// Device is an open port with its pool and its queues. Its methods may be called by any goroutine;
-// its Queues belong to one goroutine each.
+// Device is an open port with its pool and its queues. Its methods are safe for concurrent use;
+// each of its Queues belongs to one goroutine.
 type Device struct {
 	url     URL
 	opts    Options
@@ -28,33 +28,33 @@ type Device struct {
 	loop   *loopEnd        // of a loop:, else nil
 	client *memifClient    // of a memif:…,client that is open, else nil
 	guards []*ethdev.Guard // of a memif, one per Queue, else nil
-	stamps *ethdev.Stamps  // nil: frames do not tell when they arrived
+	stamps *ethdev.Stamps  // nil: frames carry no time of arrival
 
 	removal *ethdev.Removal // nil while the device is not attached
 	gone    sync.Once
 	removed chan struct{} // closed by gone
 
-	// What is to be undone.
-	attached, running, promiscuous, serves bool
+	// What release has to undo.
+	attached, running, promiscuous, counted bool
 
-	life   sync.RWMutex // held for reading by whoever uses port, pool or loop off control
+	life   sync.RWMutex // read-locked by users of port, pool or loop outside of control
 	closed bool         // guarded by life
 }
 
-// ErrClosed says that a device has been closed.
+// ErrClosed is returned by the methods of a closed device.
 var ErrClosed = errors.New("dpdk: device is closed")
 
-// ErrRemoved says that a device's hardware has been removed.
+// ErrRemoved is returned once a device's hardware has been removed.
 var ErrRemoved = errors.New("dpdk: device was removed")
 
-// Queues is how many Queues the device has: what was asked or fewer.
+// Queues returns the number of Queues of the device, at most Options.Queues.
 func (d *Device) Queues() int { return len(d.queues) }
 
-// Queue is the i-th queue pair, a packet.Port. On a loop, Queue i of one end is wired to Queue i of
-// the other; a NIC spreads UDP flows over its queues.
+// Queue returns the i-th queue pair, a packet.Port. On a loop, Queue i of one end is wired to
+// Queue i of the other; a NIC spreads UDP flows over its queues.
 func (d *Device) Queue(i int) *Queue { return d.queues[i] }
 
-// Info describes the device; every Queue answers the same.
+// Info describes the device; it is the same for every Queue.
 func (d *Device) Info() packet.Info { return d.info }
 
 // Stats are the counters of a device since Open.
@@ -68,11 +68,11 @@ type Stats struct {
 	TxRemoved uint64
 
 	Buffers     int // in the pool
-	BuffersFree int // of them, not in anybody's hands
+	BuffersFree int // free ones among them
 }
 
-// Stats reads the counters. When the device has been removed, the error is ErrRemoved, and the
-// Stats are those that do not come from its driver.
+// Stats returns the counters. After the removal of the device it returns ErrRemoved, together with
+// the counters that do not come from the driver.
 func (d *Device) Stats() (Stats, error) {
 	var s Stats
 	d.life.RLock()
@@ -92,8 +92,8 @@ func (d *Device) Stats() (Stats, error) {
 	return s, d.cause(err)
 }
 
-// Link is the state of the wire. A loop is up when both ends are open, a memif when the other
-// process is there. The link of a device that has been removed is down, and the error ErrRemoved.
+// Link returns the state of the wire. A loop is up when both ends are open, a memif when the other
+// process is connected. The link of a removed device is down, and the error is ErrRemoved.
 func (d *Device) Link() (ethdev.Link, error) {
 	d.life.RLock()
 	defer d.life.RUnlock()
@@ -111,16 +111,16 @@ func (d *Device) Link() (ethdev.Link, error) {
 		return ethdev.Link{}, err
 	}
 	if d.url.Scheme != PCI {
-		link.Mbps = 0 // virtual drivers invent one
+		link.Mbps = 0 // virtual drivers report an arbitrary rate
 	}
 	return link, err
 }
 
-// Close stops the device and gives everything back. Nobody may be using its queues. Buffers that
-// the caller still holds stay valid until they are freed through a queue of another device; the
-// pool they belong to goes when the last of them is home. A second Close does nothing, unless the
-// first could not begin for want of memory (eal.ErrAlarm). What the driver of a device that has
-// been removed cannot do any more is no error.
+// Close stops the device and releases its resources. Its queues must not be in use. Buffers that
+// the caller still holds stay valid until they are freed through a queue of another device; their
+// pool is freed with the last of them. A second Close does nothing, unless the first could not
+// begin for lack of memory (eal.ErrAlarm). Close ignores failures of the driver of a removed
+// device.
 func (d *Device) Close() error {
 	d.life.Lock()
 	was := d.closed
@@ -141,17 +141,17 @@ func (d *Device) Close() error {
 	return err
 }
 
-// release undoes open, however far it came, as control runs it.
+// release undoes what open did, however far it came. It runs inside control.
 func (d *Device) release() error {
 	var errs []error
 	if d.promiscuous && !d.removal.Happened() {
-		d.port.PromiscuousDisable() // a driver that cannot had nothing to undo
+		d.port.PromiscuousDisable() // a driver without the mode had nothing to undo
 	}
 	if d.running {
 		err := d.port.DevStop()
 		if err != nil && d.removal.Happened() {
-			// EAL closes no port that runs. Many drivers note that they have stopped before they
-			// tell the hardware.
+			// EAL does not close a running port. Many drivers note that they have stopped before
+			// they stop the hardware.
 			err = d.port.DevStop()
 		}
 		if err != nil {
@@ -171,8 +171,8 @@ func (d *Device) release() error {
 	for _, g := range d.guards {
 		g.Free()
 	}
-	if d.serves {
-		memifServers[d.url.Name]--
+	if d.counted {
+		d.memifs()[d.url.socket()]--
 	}
 	if d.loop != nil {
 		d.loop.release()

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// findStamps makes the device's queues tell when frames arrived, if the clock it stamps them with
-// can be read: a stamp nobody can place is worth nothing.
+// findStamps turns on time stamps of received frames, if the device's clock can be read: without
+// it a stamp cannot be converted.
 func (d *Device) findStamps() {
 	stamps, err := ethdev.RegisterRxTimestamp()
 	if err == nil {
@@ -22,31 +22,31 @@ func (d *Device) findStamps() {
 	d.stamps = stamps
 }
 
-// deviceClock tells stamps of a device by the program's clock. It compares the two now and then,
-// and draws the line through the two newest comparisons.
+// deviceClock converts time stamps of a device to the program's clock. It compares the two clocks
+// from time to time, and interpolates between the two newest comparisons.
 type deviceClock struct {
 	read func() (uint64, error)
 	now  func() units.Time
 
-	at     units.Time // of the newest comparison
+	at     units.Time // time of the newest comparison
 	ticks  uint64
-	scale  uint64 // picoseconds in a tick, 32.32 fixed point; 0: not known yet
-	again  uint64 // ticks after which to compare again
-	placed bool   // at and ticks say something
+	scale  uint64 // picoseconds per tick, 32.32 fixed point; 0: not known yet
+	again  uint64 // number of ticks after which to compare again
+	placed bool   // at and ticks are valid
 }
 
 const (
-	// compareAfter keeps two clocks that drift apart by 50 parts in a million within 5 ns, and what
-	// a comparison may be wrong by to less than 20 parts in a million of a stamp's age.
+	// compareAfter keeps two clocks that drift apart by 50 ppm within 5 ns, and the error of a
+	// comparison below 20 ppm of the age of a stamp.
 	compareAfter = 100 * units.Millisecond
-	// firstAfter is the same for the second comparison: until then there are no times.
+	// firstAfter is the interval before the second comparison: until then there are no times.
 	firstAfter = 10 * units.Millisecond
-	// compareWithin is how long a comparison may take: during a longer one the core did something
-	// else.
+	// compareWithin is the longest duration of a comparison: during a longer one the core was
+	// interrupted.
 	compareWithin = 4 * units.Microsecond
 )
 
-// time answers when a stamp was made; 0 is unknown. It compares clocks when that is due.
+// time returns the time of a stamp, or 0 if it is unknown. It compares the clocks when that is due.
 func (c *deviceClock) time(stamp uint64) units.Time {
 	if stamp == 0 {
 		return 0
@@ -63,13 +63,13 @@ func (c *deviceClock) time(stamp uint64) units.Time {
 	return c.at.Add(c.span(stamp - c.ticks))
 }
 
-// span is how long so many ticks are.
+// span returns the duration of a number of ticks.
 func (c *deviceClock) span(ticks uint64) units.Duration {
 	hi, lo := bits.Mul64(ticks, c.scale)
 	return units.Duration(hi<<32 | lo>>32)
 }
 
-// compare reads both clocks. What took too long says nothing.
+// compare reads both clocks. It discards a comparison that took too long.
 func (c *deviceClock) compare() {
 	before := c.now()
 	if c.placed && c.scale == 0 && before.Sub(c.at) < firstAfter {
@@ -83,7 +83,7 @@ func (c *deviceClock) compare() {
 	at := before.Add(took / 2)
 	if c.placed {
 		real, elapsed := uint64(at.Sub(c.at)), ticks-c.ticks
-		// it stands, was set back, or leaps
+		// the clock stands still, was set back, or leaps
 		if elapsed == 0 || elapsed>>63 != 0 || real>>31 >= elapsed {
 			*c = deviceClock{read: c.read, now: c.now}
 			return

@@ -13,12 +13,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// aClock is a device whose clock ticks so many times a second, and the program's clock beside it.
+// aClock is a device's clock of a given rate, beside the program's clock.
 type aClock struct {
 	now    units.Time
 	hertz  float64
 	offset uint64
-	costs  units.Duration // a read
+	costs  units.Duration // of one read
 	fails  error
 	reads  int
 }
@@ -84,7 +84,7 @@ func TestDeviceClockThatSaysNothing(t *testing.T) {
 	a.offset -= 1e9 / 2 // the device was reset
 	for range 10 {
 		a.now = a.now.Add(20 * units.Millisecond)
-		c.time(a.ticks(a.now) + 1e9) // a stamp of before
+		c.time(a.ticks(a.now) + 1e9) // a stamp from before the reset
 	}
 	for range 3 {
 		stamp()
@@ -92,8 +92,8 @@ func TestDeviceClockThatSaysNothing(t *testing.T) {
 	require.Equal(t, a.now.Add(20*units.Millisecond), stamp())
 }
 
-// The driver for captures stamps frames with the time of the capture, in microseconds, and does not
-// say that it can: it shows that stamps are read where drivers write them.
+// The driver for captures stamps frames with the time of the capture, in microseconds, but does
+// not report the capability: the test shows that stamps are read where drivers write them.
 func TestStampsAreRead(t *testing.T) {
 	d, err := Open("pcap:testdata/rc-send-multi.pcap", Options{})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/dpdk"
-	"github.com/goroce/goroce/internal/dpdktest/faults"
+	"github.com/goroce/goroce/dpdk/faults"
 )
 
 // mostCalls is more than any port makes while it opens.

@@ -9,13 +9,13 @@ import (
 	"github.com/goroce/goroce/dpdk/ring"
 )
 
-// ErrTaken says that both ends of a loop are open.
+// ErrTaken is returned if both ends of a loop are open.
 var ErrTaken = errors.New("taken")
 
-// loops are the pairs that are open at one end at least. Touched on EAL's main thread only.
+// loops are the pairs with at least one open end. Accessed on EAL's main thread only.
 var loops = map[string]*loopPair{}
 
-// loopPair is two devices joined by rings. The first to open sets its dimensions.
+// loopPair is two devices joined by rings. The first one to open sets its dimensions.
 type loopPair struct {
 	name            string
 	queues, classes int
@@ -25,13 +25,13 @@ type loopPair struct {
 	up              atomic.Bool // both ends are open
 }
 
-// loopEnd is what a Device keeps of the pair.
+// loopEnd is the part of a pair that a Device keeps.
 type loopEnd struct {
 	pair *loopPair
 	end  int
 }
 
-// openLoop takes a free end of the loop that u names, and makes the loop when there is none.
+// openLoop takes a free end of the loop that u names. It makes the loop if there is none.
 func openLoop(u *URL, o Options) (loopEnd, error) {
 	pair := loops[u.Name]
 	if pair == nil {
@@ -44,7 +44,7 @@ func openLoop(u *URL, o Options) (loopEnd, error) {
 	for end := range pair.taken {
 		if !pair.taken[end] {
 			pair.taken[end] = true
-			pair.drain(end) // what was sent while nobody listened is lost, as on a wire
+			pair.drain(end) // frames sent while the other end was closed are lost, as on a wire
 			pair.up.Store(pair.taken[0] && pair.taken[1])
 			return loopEnd{pair, end}, nil
 		}

@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// mac is the address of an endpoint on a port whose device has none of its own to lend: the one
-// given in the URL, else one derived from the URL, the same in every run. The two ends of a loop
-// or a memif differ in their last bit; the end of a tap differs from the kernel's.
+// mac returns the address of an endpoint on a port whose device does not provide one: the one in
+// the URL, otherwise one derived from the URL, the same in every run. The two ends of a loop or a
+// memif differ in their last bit; the end of a tap differs from the kernel's.
 func (u *URL) mac(second bool) net.HardwareAddr {
 	if u.MAC != nil {
 		return u.MAC
@@ -24,8 +24,8 @@ func (u *URL) mac(second bool) net.HardwareAddr {
 	return mac
 }
 
-// ownMAC says whether the endpoint takes the device's address: the device is the network
-// interface that the other hosts see.
+// ownMAC reports whether the endpoint has the device's address: the device is the network interface
+// that the other hosts see.
 func (u *URL) ownMAC() bool {
 	return u.MAC == nil && (u.Scheme == AFPacket || u.Scheme == AFXDP || u.Scheme == PCI)
 }

@@ -6,4 +6,6 @@ import (
 	"github.com/goroce/goroce/internal/dpdktest"
 )
 
-func TestMain(m *testing.M) { dpdktest.Main(m) }
+func TestMain(m *testing.M) {
+	dpdktest.Main(m, map[string]dpdktest.Child{"echo": echoFrames, "closer": openAndClose})
+}

@@ -6,23 +6,24 @@ import (
 	"time"
 )
 
-// How a memif client looks for its server. A connection is given handshakes looks to come about.
+// A memif client looks for its server every memifRetry. A connection completes within handshakes
+// retries, or is given up.
+// gives a connection that many looks to complete.
 const (
 	memifRetry = 20 * time.Millisecond
 	handshakes = 10
 )
 
-// memifClient keeps a memif client connected, which the driver does not: it fails to start when
-// there is no server, and stays disconnected when the server goes or was not ready.
+// memifClient keeps a memif client connected. The driver does not: it fails to start without a
+// server, and stays disconnected when the server closes or was not ready.
 type memifClient struct {
-	device *Device // whose guards are shut while it is stopped
+	device *Device // its guards are shut while it is stopped
 	once   sync.Once
 	stop   chan struct{} // closed once
 	ended  chan struct{}
 }
 
-// startMemifClient starts the device if there is a server; keepConnected does so as soon as there
-// is one.
+// startMemifClient starts the device if there is a server; otherwise keepConnected starts it later.
 func (d *Device) startMemifClient() *memifClient {
 	c := &memifClient{device: d, stop: make(chan struct{}), ended: make(chan struct{})}
 	c.shut()
@@ -30,7 +31,7 @@ func (d *Device) startMemifClient() *memifClient {
 	return c
 }
 
-// end returns when nobody will restart the device any more.
+// end stops the restarts and waits for one in progress.
 func (c *memifClient) end() {
 	c.once.Do(func() { close(c.stop) })
 	<-c.ended
@@ -48,8 +49,8 @@ func (c *memifClient) open() {
 	}
 }
 
-// restart stops the device and starts it again, as control runs it. The guards are shut whenever it
-// is stopped.
+// restart stops the device and starts it again, inside control. The guards are shut while it is
+// stopped.
 func (c *memifClient) restart() error {
 	d := c.device
 	if d.running {

@@ -22,35 +22,32 @@ import (
 	"github.com/goroce/goroce/internal/dpdktest"
 )
 
-const closerEnv = "GOROCE_DPDK_TEST_CLOSER"
-
-// TestCloserChild is the other process of TestMemifBothEndsClose: it opens its port at an "o" on
+// openAndClose is the other process of TestMemifBothEndsClose: it opens the port url at an "o" on
 // its standard input and closes it at a "c", and repeats each when it is done.
-func TestCloserChild(t *testing.T) {
-	url, child := os.LookupEnv(closerEnv)
-	if !child {
-		t.Skip("runs inside TestMemifBothEndsClose")
-	}
+func openAndClose(url string) error {
 	var d *dpdk.Device
 	in := bufio.NewReader(os.Stdin)
-	for order, err := in.ReadByte(); err == nil; order, err = in.ReadByte() {
-		if order == 'o' {
-			var err error
+	for {
+		order, err := in.ReadByte()
+		switch {
+		case err != nil:
+			return nil
+		case order == 'o':
 			d, err = dpdk.Open(url, dpdk.Options{})
-			require.NoError(t, err)
-		} else {
-			require.NoError(t, d.Close())
+		default:
+			err = d.Close()
+		}
+		if err != nil {
+			return err
 		}
 		os.Stdout.Write([]byte{order})
 	}
 }
 
-// closer starts the other process. order gives an order, done awaits the end of its execution.
+// closer starts the other process. order sends an order, done waits until it has been executed.
 func closer(t *testing.T, url string) (order func(byte), done func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestCloserChild$")
-	cmd.Env = append(os.Environ(), closerEnv+"="+url)
-	cmd.Stderr = os.Stderr
+	cmd := dpdktest.Command("closer", url)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -70,7 +67,8 @@ func closer(t *testing.T, url string) (order func(byte), done func()) {
 		}
 }
 
-// closeRaces is how often the ends of a memif close together; test/chaos does it for longer.
+// closeRaces returns how many times the ends of a memif close together; test/chaos repeats it more
+// often.
 func closeRaces(t *testing.T) int {
 	n := 150
 	if s := os.Getenv("GOROCE_CLOSE_RACES"); s != "" {
@@ -120,8 +118,8 @@ func openDescriptors(t *testing.T) int {
 	return len(all)
 }
 
-// TestMemifServerHangsUpOnWaitingClients has one client that the server accepted and heard nothing
-// from, and one that it did not accept yet or just so, when the server goes.
+// TestMemifServerHangsUpOnWaitingClients closes a server with two clients: one that it accepted and
+// that has sent nothing, and one in its backlog or just accepted.
 func TestMemifServerHangsUpOnWaitingClients(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	before := openDescriptors(t)
@@ -148,7 +146,7 @@ func TestMemifServerHangsUpOnWaitingClients(t *testing.T) {
 	require.LessOrEqual(t, openDescriptors(t), before+4)
 }
 
-// connect is a memif client that says nothing.
+// connect opens a memif client's connection and sends nothing.
 func connect(t *testing.T, path string) *net.UnixConn {
 	t.Helper()
 	c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
@@ -156,15 +154,15 @@ func connect(t *testing.T, path string) *net.UnixConn {
 	return c
 }
 
-// TestMemifClientDoesNotWaitInTheBacklog: a server that stands still must not hold up the control
-// of every port of its client's process.
+// TestMemifClientDoesNotWaitInTheBacklog: a server that does not accept must not block the control
+// of all ports of the client's process.
 func TestMemifClientDoesNotWaitInTheBacklog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	fd, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_SEQPACKET|syscall.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	defer syscall.Close(fd)
 	require.NoError(t, syscall.Bind(fd, &syscall.SockaddrUnix{Name: path}))
-	require.NoError(t, syscall.Listen(fd, 0)) // one may wait
+	require.NoError(t, syscall.Listen(fd, 0)) // a backlog of one
 	defer connect(t, path).Close()
 	d, err := dpdk.Open("memif:"+path+",client", dpdk.Options{})
 	require.NoError(t, err)

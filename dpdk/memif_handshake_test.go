@@ -15,7 +15,7 @@ import (
 	"github.com/goroce/goroce/internal/dpdktest"
 )
 
-// Messages of memif's control channel, all of one length.
+// Messages of memif's control channel, all of the same length.
 const (
 	memifMessage   = 128
 	memifAck       = 1
@@ -24,8 +24,8 @@ const (
 	memifAddRegion = 4
 )
 
-// say sends a message with descriptors.
-func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fds ...int) {
+// sendMessage sends a message with descriptors.
+func sendMessage(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fds ...int) {
 	t.Helper()
 	message := make([]byte, memifMessage)
 	binary.LittleEndian.PutUint16(message, kind)
@@ -38,7 +38,7 @@ func say(t *testing.T, c *net.UnixConn, kind uint16, body []byte, fds ...int) {
 	require.NoError(t, err)
 }
 
-// rights is n times the right to a descriptor.
+// rights returns control data that passes a descriptor n times.
 func rights(fd, n int) []byte {
 	if n == 0 {
 		return nil
@@ -50,8 +50,8 @@ func rights(fd, n int) []byte {
 	return syscall.UnixRights(fds...)
 }
 
-// hear receives a message of that kind.
-func hear(t *testing.T, c *net.UnixConn, kind uint16) {
+// receiveMessage reads a message of a kind.
+func receiveMessage(t *testing.T, c *net.UnixConn, kind uint16) {
 	t.Helper()
 	message := make([]byte, memifMessage)
 	c.SetReadDeadline(time.Now().Add(time.Minute))
@@ -61,8 +61,8 @@ func hear(t *testing.T, c *net.UnixConn, kind uint16) {
 	require.Equal(t, kind, binary.LittleEndian.Uint16(message))
 }
 
-// TestMemifClientGoneAfterItsRegion: a client that dies in the middle of the handshake leaves no
-// descriptor of its memory with the server, nor any that it sent without need.
+// TestMemifClientGoneAfterItsRegion: when a client dies in the middle of the handshake, the server
+// keeps no descriptor of its memory, nor any superfluous one that it sent.
 func TestMemifClientGoneAfterItsRegion(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
@@ -74,27 +74,27 @@ func TestMemifClientGoneAfterItsRegion(t *testing.T) {
 	before := openDescriptors(t)
 	for range 50 {
 		c := connect(t, path)
-		hear(t, c, memifHello)
-		say(t, c, memifInit, []byte{0, 2}, fd, fd) // version 2.0, id 0, Ethernet
-		hear(t, c, memifAck)
-		say(t, c, memifAddRegion, []byte{0, 0, 0, 0x10}, fd, fd) // region 0 of 4096 bytes
-		hear(t, c, memifAck)
+		receiveMessage(t, c, memifHello)
+		sendMessage(t, c, memifInit, []byte{0, 2}, fd, fd) // version 2.0, id 0, Ethernet
+		receiveMessage(t, c, memifAck)
+		sendMessage(t, c, memifAddRegion, []byte{0, 0, 0, 0x10}, fd, fd) // region 0 of 4096 bytes
+		receiveMessage(t, c, memifAck)
 		require.NoError(t, c.Close())
 	}
-	// The next connection is accepted after the last one is gone.
+	// The next connection is accepted after the last one has been closed.
 	_, _ = echo(t, "memif:"+path+",client")
 	awaitLink(t, d, true)
 	require.LessOrEqual(t, openDescriptors(t), before+10, "a connection has some of its own")
 }
 
-// TestMemifClientGoneBeforeHello: the server's first message fails.
+// TestMemifClientGoneBeforeHello: sending the server's first message fails.
 func TestMemifClientGoneBeforeHello(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
 	before := openDescriptors(t)
 	for range 500 {
 		c, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: path, Net: "unixpacket"})
-		if err == nil { // else the backlog is full
+		if err == nil { // otherwise the backlog is full
 			require.NoError(t, c.Close())
 		}
 	}

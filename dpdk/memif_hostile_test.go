@@ -29,7 +29,7 @@ const (
 type memifSaid struct {
 	kind uint16
 	body any
-	fds  int // how many it comes with
+	fds  int // number of descriptors that it carries
 }
 
 type memifRegion struct {
@@ -49,7 +49,7 @@ const toServer = 1
 
 const hostileFile = 1 << 20 // bytes
 
-// hostileClients are messages after INIT that no client may send.
+// hostileClients are messages after INIT that a client must not send.
 func hostileClients() map[string][]memifSaid {
 	region := memifSaid{memifAddRegion, memifRegion{0, hostileFile}, 1}
 	ring := func(r memifRing) memifSaid { return memifSaid{memifAddRing, r, 1} }
@@ -83,8 +83,8 @@ func hostileClients() map[string][]memifSaid {
 	}
 }
 
-// TestMemifHostileClient: a client that does not keep to the protocol is hung up on. The server
-// keeps none of its descriptors, and serves the next client.
+// TestMemifHostileClient: the server hangs up on a client that violates the protocol, keeps none of
+// its descriptors, and serves the next client.
 func TestMemifHostileClient(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, "memif:"+path, dpdk.Options{})
@@ -97,11 +97,11 @@ func TestMemifHostileClient(t *testing.T) {
 			before := openDescriptors(t)
 			for range 3 {
 				c := connect(t, path)
-				hear(t, c, memifHello)
-				say(t, c, memifInit, []byte{0, 2})
-				hear(t, c, memifAck)
+				receiveMessage(t, c, memifHello)
+				sendMessage(t, c, memifInit, []byte{0, 2})
+				receiveMessage(t, c, memifAck)
 				for _, m := range messages {
-					if !saySomething(t, c, m, int(file.Fd())) {
+					if !trySend(t, c, m, int(file.Fd())) {
 						break
 					}
 				}
@@ -118,8 +118,8 @@ func TestMemifHostileClient(t *testing.T) {
 	awaitLink(t, d, true)
 }
 
-// saySomething sends a message; it reports whether the other end still listened.
-func saySomething(t *testing.T, c *net.UnixConn, m memifSaid, fd int) bool {
+// trySend sends a message and reports whether the other end was still connected.
+func trySend(t *testing.T, c *net.UnixConn, m memifSaid, fd int) bool {
 	t.Helper()
 	var body bytes.Buffer
 	require.NoError(t, binary.Write(&body, binary.LittleEndian, m.body))
@@ -130,7 +130,7 @@ func saySomething(t *testing.T, c *net.UnixConn, m memifSaid, fd int) bool {
 	return err == nil
 }
 
-// hungUp waits until the other end hangs up. A connection that it takes for good fails the test.
+// hungUp waits until the other end hangs up. It fails the test if the connection stays open.
 func hungUp(t *testing.T, c *net.UnixConn) {
 	t.Helper()
 	message := make([]byte, memifMessage)
@@ -147,7 +147,7 @@ func hungUp(t *testing.T, c *net.UnixConn) {
 	}
 }
 
-// TestMemifHostileServer has a client connect to servers that do not keep to the protocol.
+// TestMemifHostileServer connects a client to servers that violate the protocol.
 func TestMemifHostileServer(t *testing.T) {
 	hello := memifSaid{memifHello, struct {
 		Name     [32]byte
@@ -174,7 +174,7 @@ func TestMemifHostileServer(t *testing.T) {
 		c, err := l.AcceptUnix()
 		require.NoError(t, err)
 		for _, m := range messages {
-			saySomething(t, c, m, 0)
+			trySend(t, c, m, 0)
 		}
 		_, err = io.Copy(io.Discard, c) // until the client hangs up
 		_ = err

@@ -3,7 +3,6 @@ package dpdk_test
 import (
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 	"time"
@@ -15,18 +14,18 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-const echoEnv = "GOROCE_DPDK_TEST_ECHO"
-
-// TestEchoChild is the other process of the memif tests: it sends back what comes, until its
-// standard input ends.
-func TestEchoChild(t *testing.T) {
-	url, child := os.LookupEnv(echoEnv)
-	if !child {
-		t.Skip("runs inside the memif tests")
+// echoFrames is the other process of the memif tests: it opens the port url and sends every frame
+// back, until its standard input ends.
+func echoFrames(url string) error {
+	d, err := dpdk.Open(url, dpdk.Options{})
+	if err != nil {
+		return err
 	}
-	d := dpdktest.Open(t, url, dpdk.Options{})
 	os.Stdout.WriteString("open\n")
-	dpdktest.Register(t)
+	unregister, err := dpdk.Register(dpdk.AnyCPU)
+	if err != nil {
+		return err
+	}
 	ended := make(chan struct{})
 	go func() {
 		io.Copy(io.Discard, os.Stdin)
@@ -36,7 +35,8 @@ func TestEchoChild(t *testing.T) {
 	for {
 		select {
 		case <-ended:
-			return
+			unregister()
+			return d.Close()
 		default:
 		}
 		n := q.Recv(bufs)
@@ -47,12 +47,10 @@ func TestEchoChild(t *testing.T) {
 	}
 }
 
-// echo starts another process that has the port url and echoes.
+// echo starts another process that opens the port url and echoes.
 func echo(t *testing.T, url string) (stop func() error, kill func()) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^TestEchoChild$")
-	cmd.Env = append(os.Environ(), echoEnv+"="+url)
-	cmd.Stderr = os.Stderr
+	cmd := dpdktest.Command("echo", url)
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
 	out, err := cmd.StdoutPipe()
@@ -74,7 +72,7 @@ func awaitLink(t *testing.T, d *dpdk.Device, up bool) {
 	}, 5*time.Second, time.Millisecond)
 }
 
-// pingPong sends n frames and waits for their return.
+// pingPong sends n frames and waits for each to come back.
 func pingPong(t *testing.T, q *dpdk.Queue, n, size int) {
 	t.Helper()
 	for i := range n {
@@ -108,6 +106,45 @@ func TestMemifBetweenTwoProcesses(t *testing.T) {
 	}
 }
 
+// TestMemifWithinOneProcess opens both ends in either order.
+func TestMemifWithinOneProcess(t *testing.T) {
+	for _, roles := range [][2]string{{"", ",client"}, {",client", ""}} {
+		url := "memif:" + filepath.Join(t.TempDir(), "s")
+		var ends [2]*dpdk.Device
+		for i, role := range roles {
+			ends[i] = dpdktest.Open(t, url+role, dpdk.Options{})
+		}
+		for _, d := range ends {
+			awaitLink(t, d, true)
+			// a client gives its server buffers as it polls
+			require.Zero(t, d.Queue(0).Recv(make([]packet.Buf, 1)))
+		}
+		frame := make([]byte, 100)
+		frame[12], frame[13] = 0x88, 0xb5
+		for i := range 10 {
+			frame[20] = byte(i)
+			for from, d := range ends {
+				send(t, d.Queue(0), frame)
+				require.Equal(t, frame, await(t, ends[1-from].Queue(0), isHello))
+			}
+		}
+		for _, d := range ends {
+			require.NoError(t, d.Close())
+		}
+	}
+}
+
+// TestMemifClientBeforeServerOfOneSocket opens a client on an abstract socket, whose name cannot be
+// spelled differently, and then a server in the same process.
+func TestMemifClientBeforeServerOfOneSocket(t *testing.T) {
+	url := "memif:" + t.Name() + ",socket-abstract=yes"
+	client := dpdktest.Open(t, url+",client", dpdk.Options{})
+	_, err := dpdk.Open(url, dpdk.Options{})
+	require.ErrorContains(t, err, "open the server first")
+	require.NoError(t, client.Close())
+	dpdktest.Open(t, url, dpdk.Options{})
+}
+
 func TestMemifClientWithoutServerCloses(t *testing.T) {
 	d := dpdktest.Open(t, "memif:"+filepath.Join(t.TempDir(), "s,client"), dpdk.Options{})
 	bufs := make([]packet.Buf, 4)
@@ -130,8 +167,7 @@ func TestMemifSocketInUseAndLeftBehind(t *testing.T) {
 	require.NoError(t, d.Close())
 }
 
-// TestMemifPeerDies kills the client again and again while frames fly; the server stays, and takes
-// the next one.
+// TestMemifPeerDies kills the client repeatedly during traffic; the server accepts the next one.
 func TestMemifPeerDies(t *testing.T) {
 	url := "memif:" + filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, url, dpdk.Options{})
@@ -148,7 +184,7 @@ func TestMemifPeerDies(t *testing.T) {
 	}
 }
 
-// TestMemifServerDies kills the server while the client sends: the client finds the next one.
+// TestMemifServerDies kills the server while the client sends: the client connects to the next one.
 func TestMemifServerDies(t *testing.T) {
 	url := "memif:" + filepath.Join(t.TempDir(), "s")
 	d := dpdktest.Open(t, url+",client", dpdk.Options{})

@@ -15,15 +15,15 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-// TestInNamespace runs the TestNS tests.
-func TestInNamespace(t *testing.T) { dpdktest.InNamespace(t, "TestNS") }
-
-func inside(t *testing.T) {
-	t.Helper()
-	dpdktest.Inside(t, "ip")
+func TestInNamespace(t *testing.T) {
+	dpdktest.InNamespace(t,
+		dpdktest.Test{Name: "AFPacketOverVeth", Run: testAFPacketOverVeth},
+		dpdktest.Test{Name: "PromiscuousModeIsUndone", Run: testPromiscuousModeIsUndone},
+		dpdktest.Test{Name: "TapConnectsToKernel", Run: testTapConnectsToKernel},
+		dpdktest.Test{Name: "AFXDPOverVeth", Run: testAFXDPOverVeth})
 }
 
-// ip runs the command of that name.
+// ip runs the command ip. It skips the test if the kernel lacks what the command needs.
 func ip(t *testing.T, format string, args ...any) string {
 	t.Helper()
 	out, err := exec.Command("ip", strings.Fields(fmt.Sprintf(format, args...))...).CombinedOutput()
@@ -33,10 +33,10 @@ func ip(t *testing.T, format string, args ...any) string {
 	return string(out)
 }
 
-// patience is how long a frame may take on a busy machine, with AddressSanitizer too.
+// patience is the time limit of a frame on a busy machine, also with AddressSanitizer.
 const patience = 30 * time.Second
 
-// hello is a frame that no kernel cares about, 1500 bytes of payload.
+// hello returns a frame that the kernel ignores, with a payload of size bytes.
 func hello(to, from packet.MAC, size int) []byte {
 	frame := append(append([]byte{}, to[:]...), from[:]...)
 	frame = append(frame, 0x88, 0xb5)
@@ -46,7 +46,7 @@ func hello(to, from packet.MAC, size int) []byte {
 	return frame
 }
 
-// isHello picks our frames from what the kernel sends by itself.
+// isHello reports whether a frame is ours, not one that the kernel sends by itself.
 func isHello(b *packet.Buf) bool {
 	return b.Len() > 14 && b.Data()[12] == 0x88 && b.Data()[13] == 0xb5
 }
@@ -56,12 +56,12 @@ func send(t *testing.T, q *dpdk.Queue, frame []byte) {
 	bufs := make([]packet.Buf, 1)
 	require.Equal(t, 1, q.Alloc(bufs))
 	bufs[0].SetLen(copy(bufs[0].Room(), frame))
-	// A memif server has no slot to send into until its client has polled for the first time.
+	// A memif server has no slot to send into before the first poll of its client.
 	require.Eventually(t, func() bool { return q.Send(packet.ClassData, bufs) == 1 },
 		patience, 100*time.Microsecond)
 }
 
-// await polls until a frame comes that want likes; the others are freed.
+// await polls until a frame satisfies want; it frees the others.
 func await(t *testing.T, q *dpdk.Queue, want func(*packet.Buf) bool) []byte {
 	t.Helper()
 	bufs := make([]packet.Buf, packet.Burst)
@@ -81,10 +81,9 @@ func await(t *testing.T, q *dpdk.Queue, want func(*packet.Buf) bool) []byte {
 	return nil
 }
 
-func TestNSAFPacketOverVeth(t *testing.T) {
+func testAFPacketOverVeth(t *testing.T) {
 	for _, mtu := range []int{1500, 4200, 9000} {
 		t.Run(fmt.Sprint(mtu), func(t *testing.T) {
-			inside(t)
 			ip(t, "link add veth%d mtu %d type veth peer name peer%d mtu %d", mtu, mtu, mtu, mtu)
 			ip(t, "link set veth%d up", mtu)
 			ip(t, "link set peer%d up", mtu)
@@ -125,8 +124,7 @@ func awaitAny(t *testing.T, d *dpdk.Device) []byte {
 	return nil
 }
 
-func TestNSPromiscuousModeIsUndone(t *testing.T) {
-	inside(t)
+func testPromiscuousModeIsUndone(t *testing.T) {
 	ip(t, "link add promisc0 type veth peer name promisc1")
 	d := dpdktest.Open(t, "af_packet:promisc0,mac=02:00:00:00:00:05", dpdk.Options{})
 	require.Equal(t, packet.MAC{2, 0, 0, 0, 0, 5}, d.Info().MAC)
@@ -135,8 +133,7 @@ func TestNSPromiscuousModeIsUndone(t *testing.T) {
 	require.NotContains(t, ip(t, "link show promisc0"), "PROMISC")
 }
 
-func TestNSTapSpeaksWithKernel(t *testing.T) {
-	inside(t)
+func testTapConnectsToKernel(t *testing.T) {
 	d := dpdktest.Open(t, "tap:tap0", dpdk.Options{MTU: 1300})
 	nic, err := net.InterfaceByName("tap0")
 	require.NoError(t, err)
@@ -169,8 +166,7 @@ func TestNSTapSpeaksWithKernel(t *testing.T) {
 	require.Contains(t, ip(t, "neigh show dev tap0"), mac.String())
 }
 
-func TestNSAFXDPOverVeth(t *testing.T) {
-	inside(t)
+func testAFXDPOverVeth(t *testing.T) {
 	ip(t, "link add xdp0 type veth peer name xdp1")
 	ip(t, "link set xdp0 up")
 	ip(t, "link set xdp1 up")
@@ -184,6 +180,6 @@ func TestNSAFXDPOverVeth(t *testing.T) {
 	frame := hello(a.Info().MAC, b.Info().MAC, 1000)
 	send(t, b.Queue(0), frame)
 	require.Equal(t, frame, await(t, a.Queue(0), isHello))
-	// Only receiving: Linux 6.18 answers every descriptor that DPDK 22.11's driver sends with
+	// Only receiving: Linux 6.18 counts every descriptor that DPDK 22.11's driver sends in
 	// tx_invalid_descs.
 }

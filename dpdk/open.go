@@ -12,7 +12,7 @@ import (
 )
 
 // Open opens the port that url names (see ParseURL). The first Open of a process starts EAL. The
-// device is receiving when Open returns; whether its wire leads anywhere is Link's to say.
+// device receives when Open returns; Link reports whether its wire is connected.
 func Open(url string, opts Options) (*Device, error) {
 	u, err := ParseURL(url)
 	if err != nil {
@@ -29,7 +29,7 @@ func Open(url string, opts Options) (*Device, error) {
 		reap()
 		err := eal.CloseOnExec(d.open)
 		if err != nil {
-			d.release() // what went wrong first is what matters
+			d.release() // the first error is the one to report
 		}
 		return err
 	})
@@ -39,7 +39,7 @@ func Open(url string, opts Options) (*Device, error) {
 	if d.client != nil {
 		go d.client.keepConnected()
 	}
-	d.say()
+	d.warn()
 	return d, nil
 }
 
@@ -59,8 +59,7 @@ func startEAL(u *URL, o Options) error {
 }
 
 // control runs fn on EAL's main thread or, for the memif driver, on the interrupt thread while the
-// main thread waits: the driver handles there what the peer does, and has no locks that would allow
-// anything else.
+// main thread waits: that driver handles its peer on the interrupt thread, without locks.
 func (d *Device) control(what string, fn func() error) error {
 	if d.url.memif() {
 		return eal.Call(what, func() error { return eal.OnInterrupt(fn) })
@@ -68,7 +67,7 @@ func (d *Device) control(what string, fn func() error) error {
 	return eal.Call(what, fn)
 }
 
-// open does it all, as control runs it; on failure release undoes what was done.
+// open opens the device, inside control; if it fails, release undoes what was done.
 func (d *Device) open() error {
 	if err := d.url.check(); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (d *Device) open() error {
 	return nil
 }
 
-// attach makes the device known to EAL.
+// attach adds the device to EAL.
 func (d *Device) attach() error {
 	if d.url.Scheme == Loop {
 		end, err := openLoop(&d.url, d.opts)
@@ -121,8 +120,8 @@ func (d *Device) attach() error {
 	w := want{queues: d.opts.Queues, mtu: d.mtu}
 	err := d.hotPlug(w)
 	if err != nil && (d.url.Scheme == AFXDP || d.url.Scheme == AFPacket) {
-		// An interface with fewer channels gets no AF_XDP queue at all; AF_PACKET may not lock
-		// long rings in memory.
+		// An interface with fewer channels has no AF_XDP queues beyond them; AF_PACKET may lack
+		// permission to lock long rings in memory.
 		if d.url.Scheme == AFXDP {
 			w.queues = 1
 		}
@@ -132,11 +131,19 @@ func (d *Device) attach() error {
 	if err != nil {
 		return err
 	}
-	if d.url.Scheme == Memif && !d.url.Client {
-		memifServers[d.url.Name]++
-		d.serves = true
+	if d.url.Scheme == Memif {
+		d.memifs()[d.url.socket()]++
+		d.counted = true
 	}
 	return nil
+}
+
+// memifs returns the counters of the memifs with the device's role.
+func (d *Device) memifs() map[string]int {
+	if d.url.Client {
+		return memifClients
+	}
+	return memifServers
 }
 
 // hotPlug attaches the device of any scheme but loop.
@@ -150,7 +157,7 @@ func (d *Device) hotPlug(w want) error {
 	return nil
 }
 
-// start lets frames pass, or will.
+// start lets frames pass, for a memif client as soon as there is a server.
 func (d *Device) start() error {
 	if d.url.Scheme == Memif {
 		for range d.shape.queues {
@@ -166,7 +173,7 @@ func (d *Device) start() error {
 	return err
 }
 
-// address chooses the endpoint's MAC and makes the device receive for it.
+// address chooses the endpoint's MAC address and makes the device receive for it.
 func (d *Device) address() error {
 	own, err := d.port.MACAddrGet()
 	if err != nil {
@@ -185,7 +192,7 @@ func (d *Device) address() error {
 	return nil
 }
 
-// listen turns a receive mode on; a driver without one receives everything anyway.
+// listen turns on a receive mode; a driver without the mode receives everything anyway.
 func (d *Device) listen(mode string, enable func() error) {
 	if err := enable(); err != nil {
 		d.opts.Logger.Debug("dpdk: driver has no such mode", "port", d.url.String(),
@@ -193,7 +200,7 @@ func (d *Device) listen(mode string, enable func() error) {
 	}
 }
 
-// describe fills in what Info answers for ever.
+// describe fills in what Info returns.
 func (d *Device) describe(info ethdev.Info) {
 	d.info = packet.Info{
 		Name:     d.url.String(),
@@ -209,13 +216,17 @@ func (d *Device) describe(info ethdev.Info) {
 	if d.loop != nil {
 		d.info.Name = fmt.Sprintf("loop:%s/%d", d.url.Name, d.loop.end)
 	}
+	if d.url.Scheme == AFPacket || d.url.Scheme == AFXDP {
+		d.info.RxCoalescing = rxCoalescing(d.url.Name)
+	}
 	if link, err := d.port.LinkGetNowait(); err == nil && d.url.Scheme == PCI {
-		d.info.LinkRate = units.BitRate(link.Mbps) * units.Mbps // virtual drivers invent one
+		// virtual drivers report an arbitrary rate
+		d.info.LinkRate = units.BitRate(link.Mbps) * units.Mbps
 	}
 }
 
-// say logs what the device gives less of than was asked.
-func (d *Device) say() {
+// warn logs where the device provides less than was requested.
+func (d *Device) warn() {
 	log := d.opts.Logger.With("port", d.info.Name, "driver", d.info.Driver)
 	if d.shape.queues < d.opts.Queues {
 		log.Warn("dpdk: fewer queues than asked", "asked", d.opts.Queues, "given", d.shape.queues)

@@ -22,7 +22,7 @@ func TestOpenSaysWhy(t *testing.T) {
 		"af_packet:nope":              `no interface "nope" here; there are: lo`,
 		"af_xdp:nope":                 `no interface "nope"`,
 		"memif:" + dir + "/no/s":      "no such file or directory",
-		"memif:" + plain:              "is no socket",
+		"memif:" + plain:              "is not a socket",
 		"memif:" + dir + "/s,bsize=x": "bsize=x is not a number",
 		"pcap:" + dir + "/none":       "no such file",
 		"pcap:" + plain:               "unknown file format",

@@ -12,48 +12,48 @@ import (
 
 // Limits and defaults of Options.
 const (
-	DefaultBuffers = 2047 // × 4 KiB is what a last-level cache holds; 2^n-1 fits a ring exactly
+	DefaultBuffers = 2047 // 2047 buffers of 4 KiB fit a last-level cache; 2^n-1 fits a ring exactly
 	MaxBuffers     = 1<<20 - 1
 	MaxQueues      = 64
-	MinMTU         = 68 // IPv4's own minimum
+	MinMTU         = 68 // IPv4's minimum
 	MaxMTU         = mempool.MaxRoom - frameOverhead
 
-	// frameOverhead is what a frame has beyond its IP datagram: Ethernet header and a VLAN tag.
+	// frameOverhead is the length of the headers around an IP datagram: Ethernet with a VLAN tag.
 	frameOverhead = 14 + 4
 )
 
-// ErrOptions is the kind of every error about Options.
+// ErrOptions is wrapped by every error about Options.
 var ErrOptions = errors.New("dpdk: bad option")
 
-// Options say what to ask of a device. The zero value is a good one: one queue, one class.
+// Options are the parameters of a device. The zero value requests one queue and one class.
 type Options struct {
-	// Queues is how many receive and transmit queue pairs to ask for; 0 means 1. The device may
-	// give fewer.
+	// Queues is the number of receive and transmit queue pairs; 0 means 1. The device may provide
+	// fewer.
 	Queues int
 
-	// Classes is how many transmit queues each Queue should have, one per packet.Class; 0 means
-	// 1. Every one is one more to poll at a loop's other end, which costs latency.
+	// Classes is the number of transmit queues per Queue, one per packet.Class; 0 means 1. The
+	// other end of a loop polls all of them, which costs latency.
 	Classes int
 
-	// MTU is the largest IP datagram to be carried; 0 leaves it to the device.
+	// MTU is the largest IP datagram; 0 means the device's.
 	MTU int
 
-	// Buffers is the size of the mbuf pool; 0 means DefaultBuffers. A device that keeps
-	// receive descriptors filled gets those on top.
+	// Buffers is the size of the mbuf pool; 0 means DefaultBuffers. The receive descriptors that a
+	// device keeps filled are added to it.
 	Buffers int
 
-	// Clock is the program's: packet.Buf.Time of frames that the device stamps is told by it. nil
-	// leaves stamps alone.
+	// Clock is the program's clock: packet.Buf.Time of frames that the device stamps is in its
+	// time. nil turns stamps off.
 	Clock func() units.Time
 
-	// Logger hears what the device gave less of than was asked; nil for nothing.
+	// Logger receives warnings where the device provides less than requested; nil for none.
 	Logger *slog.Logger
 
-	// ExtraEAL are more arguments for EAL, used by the Open that starts it: the escape hatch.
+	// ExtraEAL are further arguments for EAL, used by the Open that starts it.
 	ExtraEAL string
 }
 
-// Validate says what is out of range.
+// Validate returns an error that wraps ErrOptions if a field is out of range.
 func (o Options) Validate() error {
 	for _, c := range []struct {
 		name            string
@@ -74,7 +74,7 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// filled answers o with every zero replaced by its meaning, MTU excepted.
+// filled returns o with the defaults in place of zeros, except for MTU.
 func (o Options) filled() Options {
 	o.Queues = max(o.Queues, 1)
 	o.Classes = max(o.Classes, 1)

@@ -12,11 +12,12 @@ import (
 	"syscall"
 )
 
-// ErrInUse says that another process, or another port of this one, has what a URL names.
+// ErrInUse is returned if another port, of this or another process, uses the socket or interface
+// of a URL.
 var ErrInUse = errors.New("in use")
 
-// check finds out before EAL is asked why the device cannot be opened: what drivers say is at
-// best terse, and at worst they succeed and then do nothing.
+// check finds out why a device cannot be opened before EAL tries to: drivers' errors are terse, and
+// some drivers succeed and then do nothing.
 func (u *URL) check() error {
 	switch u.Scheme {
 	case AFPacket, AFXDP:
@@ -34,7 +35,7 @@ func (u *URL) check() error {
 	return nil
 }
 
-// interfaceExists asks by netlink and not /sys, which in a fresh network namespace still shows the
+// interfaceExists uses netlink and not /sys, which in a fresh network namespace still shows the
 // interfaces of the old one.
 func interfaceExists(name string) error {
 	if _, err := net.InterfaceByName(name); err == nil {
@@ -77,7 +78,8 @@ func (u *URL) checkTap() error {
 
 const capNetAdmin = 12
 
-// hasCapability reads the effective set; when that cannot be read, the driver will find out.
+// hasCapability reports whether the effective set has a capability. If the set cannot be read, it
+// returns true, and the driver will fail.
 func hasCapability(n uint) bool {
 	status, _ := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {
@@ -115,16 +117,20 @@ func directoryExists(path string) error {
 	return nil
 }
 
-// memif reports whether the port is the memif driver's.
+// memif reports whether the port belongs to the memif driver.
 func (u *URL) memif() bool {
 	return u.Scheme == Memif || u.Scheme == EAL && strings.HasPrefix(u.Name, "net_memif")
 }
 
 func (u *URL) inFileSystem() bool { return u.option("socket-abstract") != "yes" }
 
-// checkSocket makes way for a memif server: a socket that nobody answers at was left behind by a
-// process that died, and would make bind fail.
+// checkSocket removes the socket of a dead memif server, which would make bind fail: nobody accepts
+// connections there.
 func (u *URL) checkSocket() error {
+	if !u.Client && memifClients[u.Name] > 0 {
+		return fmt.Errorf("socket %s: a client of it is open in this process, in which the driver "+
+			"then cannot listen; open the server first", u.Name)
+	}
 	if !u.inFileSystem() {
 		return nil
 	}
@@ -141,7 +147,7 @@ func (u *URL) checkSocket() error {
 	case err != nil:
 		return err
 	case info.Mode()&fs.ModeSocket == 0:
-		return fmt.Errorf("%s exists and is no socket", u.Name)
+		return fmt.Errorf("%s exists and is not a socket", u.Name)
 	}
 	c, err := net.Dial("unixpacket", u.Name)
 	if err == nil {

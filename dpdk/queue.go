@@ -12,7 +12,7 @@ import (
 // Queue is one receive queue of a device and its transmit queues, one per class. It is a
 // packet.Port and belongs to one goroutine, which should have called Register.
 type Queue struct {
-	burst mbuf.Burst // what the current call hands to C
+	burst mbuf.Burst // arguments of the current C call
 
 	port  ethdev.Port
 	pool  *mempool.Mempool
@@ -22,11 +22,11 @@ type Queue struct {
 	info  packet.Info
 	guard *ethdev.Guard // of a memif, else nil
 
-	stamps *ethdev.Stamps // nil: the device does not tell when a frame arrived
+	stamps *ethdev.Stamps // nil: frames carry no time of arrival
 	clock  deviceClock
 
-	lost    uint32        // chains dropped, as C counts them
-	chained atomic.Uint32 // the same for other goroutines to read
+	lost    uint32        // dropped chains, counted in C
+	chained atomic.Uint32 // a copy of lost for other goroutines
 
 	device    *Device
 	removal   *ethdev.Removal
@@ -88,7 +88,7 @@ func (q *Queue) Free(bufs []packet.Buf) {
 // Recv implements packet.Port.
 func (q *Queue) Recv(bufs []packet.Buf) int {
 	if q.removal.Happened() {
-		_ = q.device.alive() // whoever waits for the removal is told
+		_ = q.device.alive() // closes Removed
 		return 0
 	}
 	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, q.stamps, &q.lost)
@@ -99,8 +99,8 @@ func (q *Queue) Recv(bufs []packet.Buf) int {
 	return n
 }
 
-// Send implements packet.Port. A device that has been removed takes all frames and drops them: one
-// that took none would have the transport wait for room.
+// Send implements packet.Port. A removed device accepts all frames and drops them: if it accepted
+// none, the transport would wait for room.
 func (q *Queue) Send(class packet.Class, bufs []packet.Buf) int {
 	if q.removal.Happened() {
 		q.Free(bufs)

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-// frames allocates n frames on q, the i-th of which says so.
+// frames allocates n numbered frames on q.
 func frames(t testing.TB, q *dpdk.Queue, n int) []packet.Buf {
 	t.Helper()
 	bufs := make([]packet.Buf, n)
@@ -90,7 +90,7 @@ func TestSendIsShortWhenTheRingIsFull(t *testing.T) {
 	free(t, a, dpdk.DefaultBuffers)
 }
 
-// free says that all n buffers of the device are home.
+// free waits until all n buffers of the device are back in its pool.
 func free(t *testing.T, d *dpdk.Device, n int) {
 	t.Helper()
 	s, err := d.Stats()
@@ -195,7 +195,7 @@ func TestLoopEndsAndLink(t *testing.T) {
 }
 
 func TestCloseWithFramesUnderWayLeaksNothing(t *testing.T) {
-	for i := range 60 { // each pair has 40 MB: without reuse EAL's memory would not do
+	for i := range 60 { // each pair takes 40 MB: without reuse EAL's memory would not suffice
 		a, err := dpdk.Open("loop:leak", dpdk.Options{})
 		require.NoError(t, err, "round %d", i)
 		b, err := dpdk.Open("loop:leak", dpdk.Options{})

@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-// The one place where addresses become memory and memory addresses. It is sound because mbufs lie
-// outside Go's heap, never move, and are not unmapped while one of them is in anybody's hands.
+// Addresses become memory and memory addresses in this file only. It is sound because mbufs lie
+// outside Go's heap, never move, and are not unmapped while one of them is in use.
 
-// at answers the memory at an address. The detour keeps vet's eye for real mistakes sharp.
+// at returns the memory at an address. The indirection avoids a false positive of vet.
 func at(address uintptr, length, room uint32) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&address)), room)[:length]
 }

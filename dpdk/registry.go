@@ -2,17 +2,21 @@ package dpdk
 
 import "github.com/goroce/goroce/dpdk/mempool"
 
-// What the devices of the process share. Touched on EAL's main thread only.
+// State that the devices of the process share. Accessed on EAL's main thread only.
 var (
 	// serials make names unique, per kind.
 	serials = map[string]int{}
 
-	// retired are the pools of closed devices some of whose buffers are still in other hands: in
-	// the ring of a loop's other end, or the application's.
+	// retired are pools of closed devices with buffers still in use: in the ring of a loop's other
+	// end, or by the application.
 	retired []*mempool.Mempool
 
-	// memifServers counts, per socket path, the ports of this process that listen there.
+	// memifServers counts the ports of this process that listen on a socket, by path.
 	memifServers = map[string]int{}
+
+	// memifClients counts, per socket as the driver knows it, the ports of this process that
+	// connect to it.
+	memifClients = map[string]int{}
 )
 
 func nextSerial(kind string) int {
@@ -21,13 +25,13 @@ func nextSerial(kind string) int {
 	return n
 }
 
-// retire frees pool as soon as all its buffers are home.
+// retire frees pool as soon as all its buffers have been freed.
 func retire(pool *mempool.Mempool) {
 	retired = append(retired, pool)
 	reap()
 }
 
-// reap frees the retired pools that are complete.
+// reap frees the retired pools whose buffers have all been freed.
 func reap() {
 	kept := retired[:0]
 	for _, pool := range retired {

@@ -1,7 +1,7 @@
 package dpdk
 
-// Removed returns a channel that is closed when the device's hardware has been removed and a Queue,
-// Stats or Link has noticed. Its Queues receive nothing from then on, and drop what is sent, so
+// Removed returns a channel that is closed when a Queue, Stats or Link has noticed that the
+// device's hardware was removed. From then on its Queues receive nothing and drop what is sent, so
 // that a transport above them ends by its own limits.
 func (d *Device) Removed() <-chan struct{} { return d.removed }
 

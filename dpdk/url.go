@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// ErrURL is the kind of every error of ParseURL.
+// ErrURL is wrapped by every error of ParseURL.
 var ErrURL = errors.New("dpdk: bad port URL")
 
-// Scheme is the part of a URL before the first colon: which kind of port.
+// Scheme is the part of a URL before the first colon: the kind of port.
 type Scheme string
 
-// The schemes there are.
+// The schemes.
 const (
 	Loop     Scheme = "loop"      // one of two ends in this process
 	Memif    Scheme = "memif"     // shared memory between two processes
@@ -21,15 +21,15 @@ const (
 	AFXDP    Scheme = "af_xdp"    // a network interface of the kernel, by AF_XDP
 	Tap      Scheme = "tap"       // a new network interface with the kernel at its other end
 	Pcap     Scheme = "pcap"      // from one capture file, to another
-	Null     Scheme = "null"      // receives junk for ever, forgets what is sent
+	Null     Scheme = "null"      // receives dummy frames, discards what is sent
 	PCI      Scheme = "pci"       // a real NIC
-	EAL      Scheme = "eal"       // whatever EAL's --vdev takes
+	EAL      Scheme = "eal"       // any argument of EAL's --vdev
 )
 
 const schemeHelp = "loop:[NAME] memif:/path/sock[,client] af_packet:eth0 af_xdp:eth0 tap:NAME " +
 	"pcap:rx.pcap,tx.pcap null: pci:0000:3b:00.0 eal:DRIVER0,k=v"
 
-// URL names a port. All but eal: take ,mac=02:…  and whatever other k=v the driver understands.
+// URL names a port. All schemes but eal: take mac=02:… and further k=v options for the driver.
 type URL struct {
 	Scheme  Scheme
 	Name    string // of the loop, interface or device; path of the socket; raw text for eal:
@@ -43,16 +43,16 @@ type URL struct {
 // KV is one k=v of a URL.
 type KV struct{ Key, Value string }
 
-// ParseURL reads the name of a port:
+// ParseURL parses the name of a port:
 //
 //	loop: loop:NAME                 first Open of a name gets one end, second the other
 //	memif:/path/sock                listens on the socket; ,client connects to it
 //	af_packet:eth0 af_xdp:eth0      an interface that exists
-//	tap:NAME                        an interface to be made
+//	tap:NAME                        an interface that Open creates
 //	pcap:rx.pcap,tx.pcap            either may be empty
 //	null:                           no wire at all
 //	pci:0000:3b:00.0                a device bound for DPDK
-//	eal:net_ring0,nodeaction=...    what EAL's --vdev takes, as it is
+//	eal:net_ring0,nodeaction=...    an argument of EAL's --vdev, verbatim
 func ParseURL(s string) (URL, error) {
 	scheme, rest, found := strings.Cut(s, ":")
 	parse := parsers[Scheme(scheme)]
@@ -87,14 +87,14 @@ var parsers = map[Scheme]func(*URL, string) error{
 	EAL:      parseEAL,
 }
 
-// words splits at commas, takes the k=v out and answers the rest, at most limit of them.
+// words splits at commas, moves the k=v to the options and returns at most limit others.
 func (u *URL) words(s string, limit int) ([]string, error) {
 	var words []string
 	for i, w := range strings.Split(s, ",") {
 		key, value, isKV := strings.Cut(w, "=")
 		switch {
 		case i == 0 && limit > 0 && u.Scheme != Loop, !isKV && len(words) < limit:
-			words = append(words, w) // a path may hold a =
+			words = append(words, w) // a path may contain =
 		case !isKV:
 			return nil, fmt.Errorf("%q is not a k=v", w)
 		case key == "" || value == "":
@@ -115,7 +115,7 @@ func (u *URL) words(s string, limit int) ([]string, error) {
 	return words, nil
 }
 
-// option answers the value of a k=v, "" when there is none.
+// option returns the value of a k=v, or "" if there is none.
 func (u *URL) option(key string) string {
 	for _, kv := range u.Options {
 		if kv.Key == key {
@@ -133,7 +133,7 @@ func parseMAC(s string) (net.HardwareAddr, error) {
 	return mac, nil
 }
 
-// String is a URL that ParseURL reads back.
+// String returns a URL that ParseURL parses to u.
 func (u URL) String() string {
 	words := []string{u.Name}
 	switch {

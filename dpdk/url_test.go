@@ -51,7 +51,7 @@ func TestParseURL(t *testing.T) {
 	}
 }
 
-func TestParseURLSaysWhatIsWrong(t *testing.T) {
+func TestParseURLErrors(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                                   "af_packet:eth0",
 		"eth0":                               "want one of loop:",
@@ -61,19 +61,19 @@ func TestParseURLSaysWhatIsWrong(t *testing.T) {
 		"loop:a,depth=x":                     "depth=x is not a number",
 		"loop:a,depth=1,depth=2":             "depth is given twice",
 		"memif:":                             "no socket path",
-		"memif:/s,peer":                      "neither client nor server",
+		"memif:/s,peer":                      "is not client, server or a k=v",
 		"memif:/" + strings.Repeat("x", 120): "longer than 107",
 		"memif:/s,id=":                       "empty side",
 		"af_packet:":                         "no interface name",
 		"af_packet:averyveryverylongname":    "longer than 15",
-		"af_packet:../x":                     "is no interface name",
+		"af_packet:../x":                     "is not an interface name",
 		"tap:t 0":                            "blank or control character at 1",
 		"tap:t0,mac=01:00:00:00:00:00":       "not a unicast",
 		"tap:t0,mac=zz":                      "not a unicast",
 		"pcap:":                              "no file to read and none to write",
-		"pci:zz":                             "no PCI address",
-		"eal:":                               "no device name",
-		"eal:--help":                         "no device name",
+		"pci:zz":                             "not a PCI address",
+		"eal:":                               "not a device name",
+		"eal:--help":                         "not a device name",
 		"null:x":                             "not a k=v",
 	} {
 		_, err := ParseURL(in)
@@ -110,7 +110,7 @@ func TestVdev(t *testing.T) {
 		{"memif:/s,mac=02:00:00:00:00:01", 1, memifMTU, vdev{"vdev", "net_memif3",
 			"role=server,socket=/s,socket-abstract=no,bsize=4352,rsize=9,mac=02:00:00:00:00:01"}},
 		{"memif:/s,client,rsize=10,mac=02:00:00:00:00:01", 1, 1500, vdev{"vdev", "net_memif3",
-			"role=client,socket=/s,socket-abstract=no,bsize=1536,mac=02:00:00:00:00:01,rsize=10"}},
+			"role=client,socket=//s,socket-abstract=no,bsize=1536,mac=02:00:00:00:00:01,rsize=10"}},
 		{"af_packet:eth0", 2, 1500, vdev{"vdev", "net_af_packet3",
 			"iface=eth0,qpairs=2,framesz=1792,blocksz=28672,framecnt=1024"}},
 		{"af_packet:eth0,framecnt=64", 1, 9000, vdev{"vdev", "net_af_packet3",

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// Limits the kernel sets.
+// Limits of the kernel.
 const (
 	maxInterfaceName = 15
 	maxSocketPath    = 107
 )
 
-// known are the k=v of each scheme that may stand in a URL, besides mac=. Some drivers ignore all
-// their arguments when they do not know one of them.
+// known are the k=v of each scheme that a URL may contain, besides mac=. Some drivers ignore all
+// their arguments if one of them is unknown.
 var known = map[Scheme]string{
 	Loop:     "depth",
 	Memif:    "id bsize rsize socket-abstract secret zero-copy owner-uid owner-gid",
@@ -26,7 +26,7 @@ var known = map[Scheme]string{
 	Null:     "size copy no-rx",
 }
 
-// checkOptions refuses what the driver does not know.
+// checkOptions returns an error for options that the driver does not have.
 func (u *URL) checkOptions() error {
 	keys, limited := known[u.Scheme]
 	for _, kv := range u.Options {
@@ -65,7 +65,7 @@ func parseMemif(u *URL, s string) error {
 	}
 	u.Client = words[1] == "client"
 	if !u.Client && words[1] != "server" {
-		return fmt.Errorf("%q is neither client nor server nor a k=v", words[1])
+		return fmt.Errorf("%q is not client, server or a k=v", words[1])
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func parseInterface(u *URL, s string) error {
 	case len(u.Name) > maxInterfaceName:
 		return fmt.Errorf("interface name longer than %d bytes", maxInterfaceName)
 	case strings.ContainsAny(u.Name, "/:") || u.Name == "." || u.Name == "..":
-		return fmt.Errorf("%q is no interface name", u.Name)
+		return fmt.Errorf("%q is not an interface name", u.Name)
 	}
 	return nil
 }
@@ -118,7 +118,7 @@ func parsePCI(u *URL, s string) error {
 		return err
 	}
 	if !pciAddress.MatchString(words[0]) {
-		return fmt.Errorf("%q is no PCI address such as 0000:3b:00.0", words[0])
+		return fmt.Errorf("%q is not a PCI address such as 0000:3b:00.0", words[0])
 	}
 	u.Name = strings.ToLower(words[0])
 	if strings.Count(u.Name, ":") == 1 {
@@ -132,7 +132,7 @@ var vdevName = regexp.MustCompile(`^[a-z][a-z0-9_]*[0-9]`)
 func parseEAL(u *URL, s string) error {
 	name, _, _ := strings.Cut(s, ",")
 	if len(name) > 60 || !vdevName.MatchString(name) {
-		return fmt.Errorf("%q is no device name such as net_null0", name)
+		return fmt.Errorf("%q is not a device name such as net_null0", name)
 	}
 	u.Name = s
 	return nil

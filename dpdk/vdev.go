@@ -6,35 +6,35 @@ import (
 	"strings"
 )
 
-// The MTUs of ports that have none of their own.
+// MTUs of ports without one of their own.
 const (
 	jumboMTU = 9000
 
-	// A memif frame must fit one slot of shared memory, and the slots are walked round robin, so
-	// they are no longer than the longest RoCE frame needs: 4096 bytes, headers, and some.
+	// A memif frame must fit one slot of shared memory. The slots are used round robin, so they are
+	// only as long as the longest RoCE frame: 4096 bytes, headers, and a margin.
 	memifMTU = 4352 - frameOverhead
 )
 
-// defaultDepth is how many frames a queue holds where we decide: a share of DefaultBuffers.
+// defaultDepth is the length of the queues whose length we choose: a share of DefaultBuffers.
 const defaultDepth = 512
 
-// vdev is what EAL's hot-plug takes.
+// vdev is the name and the arguments that EAL's hot-plug takes.
 type vdev struct{ bus, name, args string }
 
-// af_packet locks its rings in memory. Where that much may not be locked (ulimit -l), few will do.
+// af_packet locks its rings in memory. If ulimit -l does not allow that, it takes few frames.
 const (
 	packetFrames    = 1024
 	packetFramesFew = 128
 )
 
-// want is what a device is made for.
+// want are the parameters of a vdev.
 type want struct {
 	queues, mtu int
-	few         bool // af_packet: make do with short rings
+	few         bool // af_packet: use short rings
 }
 
-// vdev computes the device that u asks for, number n of its kind. It is pure. loop: is not made
-// this way.
+// vdev returns the device that u names, number n of its kind. It is pure. loop: is made in another
+// way.
 func (u *URL) vdev(n int, w want) vdev {
 	switch u.Scheme {
 	case PCI:
@@ -50,7 +50,7 @@ func (u *URL) vdev(n int, w want) vdev {
 		if u.Client {
 			role = "client"
 		}
-		ours = []KV{{"role", role}, {"socket", u.Name}, {"socket-abstract", "no"},
+		ours = []KV{{"role", role}, {"socket", u.socket()}, {"socket-abstract", "no"},
 			{"bsize", strconv.Itoa(roundUp(w.mtu+frameOverhead, 64))},
 			{"rsize", "9"}, {"mac", u.mac(u.Client).String()}}
 	case AFPacket:
@@ -78,15 +78,32 @@ func (u *URL) vdev(n int, w want) vdev {
 	return vdev{"vdev", fmt.Sprintf("net_%s%d", u.Scheme, n), join(merge(ours, u.Options))}
 }
 
-// packetRing sizes the ring that af_packet shares with the kernel: frames with room for the
-// kernel's header, 16 to a block, so that a block is whole pages and has no gap at its end.
+// socket returns the path of a memif's socket. The driver keeps one socket per path and process,
+// and the first device on it determines whether the socket listens; a server that opens after a
+// client would not. So clients spell the path differently.
+func (u *URL) socket() string {
+	if !u.Client || !u.inFileSystem() {
+		return u.Name
+	}
+	other := "./" + u.Name
+	if strings.HasPrefix(u.Name, "/") {
+		other = "/" + u.Name
+	}
+	if len(other) > maxSocketPath {
+		return u.Name
+	}
+	return other
+}
+
+// packetRing returns the size of the ring that af_packet shares with the kernel: frames with room
+// for the kernel's header, 16 to a block, so that a block is whole pages without a gap.
 func packetRing(mtu int) (frame, block int) {
 	const kernelHeader = 80
 	frame = roundUp(mtu+frameOverhead+kernelHeader, 256)
 	return frame, 16 * frame
 }
 
-// merge answers ours with theirs over it, in a stable order.
+// merge returns ours with the options of theirs taking precedence, in a stable order.
 func merge(ours, theirs []KV) []KV {
 	var all []KV
 	given := map[string]bool{}
@@ -109,7 +126,7 @@ func join(options []KV) string {
 	return strings.Join(words, ",")
 }
 
-// depth is how many frames each ring of a loop holds.
+// depth returns the length of each ring of a loop, in frames.
 func (u *URL) depth() (int, error) {
 	s := u.option("depth")
 	if s == "" {

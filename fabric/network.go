@@ -214,6 +214,7 @@ func (h *Host) build() {
 		MTU:      h.net.config.MTU,
 		LinkRate: rate, Classes: int(packet.Classes) + h.config.DataClasses,
 		TxDepth: int(h.nic.depth), Timestamps: !h.config.NoStamps,
+		RxCoalescing: h.config.Coalesce.Every,
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// checkFlags is what a command line says about a check.
+// checkFlags are the flags of lab check.
 type checkFlags struct {
 	dir      string // of results
 	verdicts string // directory of the committed verdicts
@@ -26,29 +26,31 @@ func (l *lab) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check [PATTERN...]",
 		Short: "Compare results with the committed verdicts",
-		Long: `check reads DIR/<experiment>/claims.json for every experiment whose id matches a pattern, or for
-those of the papers that DIR/COMPLETE names, and compares its verdicts with the committed ones in
-lab/claims/verdicts. It fails when
+		Long: `check reads DIR/<experiment>/claims.json for every experiment whose id matches a
+pattern, and compares its verdicts with the committed ones in lab/claims/verdicts. Without a pattern
+it checks the papers that DIR/COMPLETE lists. It fails when
 
   - a claim that held fails, or a claim that failed holds;
-  - a claim lacks a verdict, or a verdict its claim or its reason;
-  - a result lacks an experiment or a claim, or has one that the catalogue does not have;
+  - a claim has no committed verdict, or a verdict has no claim or no reason;
+  - a result is missing, lacks a claim, or has one that the catalogue does not have;
   - a verdict does not follow from its value.
 
-A claim whose verdict says machine: true measures the machine that runs it; any outcome agrees.
+A claim whose verdict has machine: true measures the machine that runs it; any outcome agrees.
 
-check --update writes the results' verdicts over the committed ones. Reasons of verdicts that stay
-are kept; a new verdict that does not hold takes the run's note as its reason, which needs a reader.
+check --update writes the results' verdicts over the committed ones. A verdict that stays keeps its
+reason. A new verdict that does not hold takes the run's note as its reason: review it before
+committing.
 
   lab check                                     the results of full scale, docs/lab
   lab check '*' --dir .cache/lab-small          those of make lab-small
-  lab check --update 'tocc/fig2*' --dir DIR     accept what a run in DIR said`,
+  lab check --update 'tocc/fig2*' --dir DIR     accept the results of a run in DIR`,
 		RunE: func(_ *cobra.Command, patterns []string) error { return l.check(patterns, f) },
 	}
 	c.Flags().StringVar(&f.dir, "dir", f.dir, "directory of results")
 	c.Flags().StringVar(&f.verdicts, "verdicts", f.verdicts,
-		"directory of the committed verdicts; without it, those built into the program")
-	c.Flags().BoolVar(&f.update, "update", false, "write the verdicts of the results over the committed ones")
+		"directory of the committed verdicts (default: those built into the program)")
+	c.Flags().BoolVar(&f.update, "update", false, "replace the committed verdicts by those of "+
+		"the results")
 	return c
 }
 
@@ -62,7 +64,7 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 	}
 	if len(experiments) == 0 {
 		complete := filepath.Join(f.dir, "COMPLETE")
-		fmt.Fprintf(l.out, "%s names no papers: nothing to check\n", complete)
+		fmt.Fprintf(l.out, "%s lists no papers: nothing to check\n", complete)
 		return nil
 	}
 	if f.update {
@@ -85,20 +87,20 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 	return nil
 }
 
-// readVerdicts reads the verdicts of the source tree, where there is one: they may be newer than
-// those built into the program.
+// readVerdicts reads the verdicts of the source tree if there is one: they may be newer than those
+// built into the program.
 func (l *lab) readVerdicts(f checkFlags) error {
 	if _, err := os.Stat(f.verdicts); err != nil {
 		if f.update {
-			return fmt.Errorf("no directory to update: %w", err)
+			return fmt.Errorf("no directory of verdicts to update: %w", err)
 		}
 		return nil
 	}
 	return l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
 }
 
-// checked returns the experiments that patterns match, and the patterns: without any, the papers
-// that dir/COMPLETE names.
+// checked returns the experiments that patterns match, and the patterns. Without patterns it takes
+// the papers that dir/COMPLETE lists.
 func (l *lab) checked(patterns []string, dir string) ([]string, []*claims.Experiment, error) {
 	if len(patterns) == 0 {
 		var err error

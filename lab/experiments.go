@@ -14,8 +14,8 @@ import (
 	hostlab "github.com/goroce/goroce/lab/studies/host"
 )
 
-// experiments answers all that this program can run. A package of experiments lists its own, in a
-// variable Experiments of this type; they come together here.
+// experiments returns the experiments that this program can run. Each package of experiments lists
+// its own in a variable Experiments of this type.
 func experiments() []*experiment.Experiment {
 	return slices.Concat(fabriclab.Experiments, cclab.Experiments, hostlab.Experiments,
 		prioplus.Experiments, tocc.Experiments, taurus.Experiments,

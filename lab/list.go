@@ -17,10 +17,11 @@ func (l *lab) listCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "list [PATTERN...]",
 		Short: "Show the experiments of the catalogue",
-		Long: `list shows the experiments of the catalogue whose ids match a pattern, or all: id, kind, claims,
-jobs at the scale (cells × seeds; – when this program has no code for it yet), title.
+		Long: `list shows the experiments of the catalogue whose ids match a pattern, or all of
+them: id, kind, claims, jobs at the scale (cells × seeds; – if this program has no code for it yet)
+and title.
 
-A pattern is an id with * and ? (tocc/fig2*); one without a slash is a paper (tocc).`,
+A pattern is an id with * and ? (tocc/fig2*); a pattern without a slash is a paper (tocc).`,
 		RunE: func(_ *cobra.Command, patterns []string) error { return l.list(patterns, scale) },
 	}
 	c.Flags().Var((*scaleFlag)(&scale), "scale", "scale at which jobs are counted: full or small")
@@ -48,7 +49,7 @@ func (l *lab) list(patterns []string, scale experiment.Scale) error {
 	return w.Flush()
 }
 
-// code answers the code of an experiment, nil when there is none yet.
+// code returns the code of an experiment, nil if there is none yet.
 func (l *lab) code(e *claims.Experiment) *experiment.Experiment {
 	i := slices.IndexFunc(l.Experiments, func(x *experiment.Experiment) bool {
 		return x.ID == e.ID
@@ -59,7 +60,7 @@ func (l *lab) code(e *claims.Experiment) *experiment.Experiment {
 	return l.Experiments[i]
 }
 
-// scaleFlag is a scale on the command line.
+// scaleFlag is the value of a --scale flag.
 type scaleFlag experiment.Scale
 
 func (s *scaleFlag) String() string { return string(*s) }

@@ -1,5 +1,4 @@
-// Command lab runs the experiments of the catalogue and reports what they say about its claims: see
-// --help.
+// Command lab runs the experiments of the catalogue and judges the catalogue's claims: see --help.
 package main
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/goroce/goroce/lab/report"
 )
 
-// lab is the program: what it knows, and the world it runs in.
+// lab is the program: its catalogue, its experiments, its output and its environment.
 type lab struct {
 	report.Lab
 	getenv func(string) string
@@ -34,7 +33,7 @@ func main() {
 	os.Exit(l.run(cli.Interruptible(), os.Args[1:]...))
 }
 
-// run does what a command line says and answers the exit code.
+// run runs a command line and returns the exit code.
 func (l *lab) run(ctx context.Context, args ...string) int {
 	return cli.Run(ctx, l.command(), l.out, l.errs, args...)
 }
@@ -42,17 +41,17 @@ func (l *lab) run(ctx context.Context, args ...string) int {
 func (l *lab) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "lab",
-		Short: "Run experiments and see what they say about the papers' claims",
-		Long: `lab runs the experiments of the catalogue (five papers and our own), judges their claims, and
-makes a page of figures and verdicts.
+		Short: "Run experiments and judge the papers' claims",
+		Long: `lab runs the experiments of the catalogue (five papers and our own), judges their
+claims, and makes a page of figures and verdicts.
 
-  lab list                        what there is
+  lab list                            list the experiments
   lab run 'fabric/*' --out /tmp/lab   simulate, judge, draw
-  lab report /tmp/lab             a page to read: /tmp/lab/index.html
-  lab check                       are results what the committed verdicts say?
+  lab report /tmp/lab                 make a page: /tmp/lab/index.html
+  lab check                           compare results with the committed verdicts
 
-It exits with 0 when all went well, with 1 when something failed or is left to do, and with 2 when
-the command line makes no sense.`,
+The exit code is 0 on success, 1 if something failed or is left to do, and 2 if the command line is
+invalid.`,
 	}
 	root.AddCommand(l.listCommand(), l.runCommand(), l.reportCommand(), l.checkCommand())
 	return root

@@ -39,7 +39,7 @@ func newShell(t *testing.T, x ...*experiment.Experiment) *shell {
 	return s
 }
 
-// do runs a command line and answers its exit code, what it said, and what it complained about.
+// do runs a command line and returns its exit code, standard output and standard error.
 func (s *shell) do(ctx context.Context, args ...string) (code int, out, errs string) {
 	s.out.Reset()
 	s.errs.Reset()
@@ -74,7 +74,8 @@ func TestFromRunToCheck(t *testing.T) {
 	assert.Contains(t, errs, "lab: results of demo in "+dir+": problems: 1\n")
 }
 
-// TestRunShowsDifferences: a run says which verdicts are not the committed ones, and exits with 0.
+// TestRunShowsDifferences: a run prints verdicts that differ from the committed ones, and exits
+// with 0.
 func TestRunShowsDifferences(t *testing.T) {
 	s := newShell(t, labtest.Dice)
 	text := string(labtest.Verdicts(t)["demo.yaml"].Data)
@@ -109,7 +110,7 @@ func TestRunOfWhatHasNoCode(t *testing.T) {
 	assert.Equal(t, "lab: not implemented yet: demo/coins\nlab: nothing to run\n", errs)
 
 	code, out, errs = s.do(t.Context(), "run", "demo", "--out", dir)
-	assert.Zero(t, code, "what has code is run")
+	assert.Zero(t, code, "experiments with code run")
 	assert.Contains(t, out, "demo/dice: claims passed 1")
 	assert.Contains(t, errs, "lab: not implemented yet: demo/coins\n")
 }
@@ -202,20 +203,21 @@ func TestCheckOfCompletePapers(t *testing.T) {
 	assert.Equal(t, "results of demo in "+dir+": complete, and as expected\n", out)
 }
 
-// verdictsOnDice returns the verdicts of labtest on demo/dice.
+// verdictsOnDice returns labtest's verdicts on demo/dice.
 func verdictsOnDice(t *testing.T) fstest.MapFS {
 	text, _, _ := strings.Cut(string(labtest.Verdicts(t)["demo.yaml"].Data), "- claim: demo/coins")
 	return fstest.MapFS{"demo.yaml": {Data: []byte(text)}}
 }
 
-// TestCheckTurnsRed: with a verdict flipped in either direction, missing, or on an unknown claim,
-// check fails. The command that it names makes it pass again.
+// TestCheckTurnsRed: check fails if a verdict is flipped in either direction, missing, or on an
+// unknown claim. The command that it prints makes it pass again.
 func TestCheckTurnsRed(t *testing.T) {
 	results := t.TempDir()
 	s := newShell(t, labtest.Dice)
 	code, _, errs := s.do(t.Context(), "run", "demo/dice", "--out", results)
 	require.Zero(t, code, errs)
-	const mean, certain = "  small: {verdict: holds}\n", "  small: {verdict: fails, reason: the die is <fair>}\n"
+	const mean = "  small: {verdict: holds}\n"
+	const certain = "  small: {verdict: fails, reason: the die is <fair>}\n"
 	for _, c := range []struct{ name, old, new, want string }{
 		{"as committed", "", "", ""},
 		{"held, fails", certain, mean,
@@ -227,7 +229,7 @@ func TestCheckTurnsRed(t *testing.T) {
 			"- claim: demo/dice/mean\n  expect: '<= 0.2'\n  full: {verdict: holds}\n" + mean, "",
 			"demo/dice/mean: no verdict is committed"},
 		{"unknown", "demo/dice/mean", "demo/dice/mode",
-			"demo/dice/mode: the catalogue has no such claim"},
+			"demo/dice/mode: a verdict is committed, but the catalogue has no such claim"},
 		{"another condition", "<= 0.2", "<= 0.3", `demo/dice/mean: its verdict is on "<= 0.3"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -255,10 +257,10 @@ func TestCheckTurnsRed(t *testing.T) {
 	}
 	code, _, errs = s.do(t.Context(), "check", "demo/dice", "--dir", results, "--update")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "no directory to update")
+	assert.Contains(t, errs, "no directory of verdicts to update")
 }
 
-// TestCommittedResults: the results in docs/lab are complete, and are what the verdicts say.
+// TestCommittedResults: the results in docs/lab are complete and agree with the verdicts.
 func TestCommittedResults(t *testing.T) {
 	const dir = "../docs/lab"
 	c, err := claims.Load()
@@ -308,15 +310,15 @@ func TestHelp(t *testing.T) {
 	}
 }
 
-// TestExperimentsAreInTheCatalogue: what this program can run is in its catalogue, once, and has
-// cells at both scales.
+// TestExperimentsAreInTheCatalogue: every experiment of this program is in its catalogue, once, and
+// has cells at both scales.
 func TestExperimentsAreInTheCatalogue(t *testing.T) {
 	c, err := claims.Load()
 	require.NoError(t, err)
 	seen := map[string]bool{}
 	for _, x := range experiments() {
 		assert.NotNil(t, c.Find(x.ID), x.ID)
-		assert.False(t, seen[x.ID], "%s is there twice", x.ID)
+		assert.False(t, seen[x.ID], "%s is listed twice", x.ID)
 		seen[x.ID] = true
 		for _, s := range []experiment.Scale{experiment.Small, experiment.Full} {
 			_, err := x.CellsAt(s)

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/lab/runner"
 )
 
-// progress shows how far a run is: a bar on a terminal, a line for each job elsewhere.
+// progress shows the progress of a run: a bar on a terminal, a line for each job elsewhere.
 type progress struct {
 	w         io.Writer
 	bar       *progressbar.ProgressBar // on a terminal
@@ -47,7 +47,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// event is told by the runner, one at a time.
+// event handles an event of the runner, which makes one call at a time.
 func (p *progress) event(e runner.Event) {
 	name := e.Task.String()
 	if e.Done {
@@ -67,7 +67,7 @@ func (p *progress) event(e runner.Event) {
 	}
 }
 
-// line says how a job ended.
+// line prints how a job ended.
 func (p *progress) line(e runner.Event) {
 	switch {
 	case e.Skipped:

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/lab/runner"
 )
 
-// shown is what a run of three jobs shows: one done before, one that fails, one that ends well.
+// shown returns what a run of three jobs prints: one done before, one failed, one done.
 func shown(t *testing.T, terminal bool) string {
 	p, err := runner.NewPlan(labtest.Dice, experiment.Full, 1)
 	require.NoError(t, err)
@@ -40,8 +40,8 @@ func TestProgressAsLines(t *testing.T) {
 func TestProgressAsBar(t *testing.T) {
 	got := shown(t, true)
 	assert.Contains(t, got, "1/3 jobs")
-	assert.Contains(t, got, "50%", "one of three and a half")
+	assert.Contains(t, got, "50%", "one and a half of three")
 	assert.Contains(t, got, "[2/3] demo/dice n=2 seed 1: failed\n")
-	assert.NotContains(t, got, "2.0 s", "the bar says it")
+	assert.NotContains(t, got, "2.0 s", "the bar has the line")
 	assert.Contains(t, got, "done before: 1 of 3\n")
 }

@@ -16,12 +16,12 @@ func (l *lab) reportCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Make a page of results: DIR/index.html",
-		Long: `report makes one HTML page of the results in a directory: figures, and the claims with the paper's
-values beside ours. The page needs no other file. Of several directories (those of shards) it
-merges the jobs' records into the first, and puts the page there.
+		Long: `report makes one HTML page of the results in a directory: figures, and the claims
+with the paper's values beside ours. The page needs no other file. Given several directories (those
+of shards), it merges the jobs' records into the first and puts the page there.
 
-Where there are records it judges the claims and draws the figures again, as this program has
-them; nothing is simulated. Results that were committed without records are shown as they are.`,
+Where there are records, it judges the claims and draws the figures again with this program's code;
+it simulates nothing. Results that were committed without records are shown as they are.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, dirs []string) error { return l.report(dirs) },
 	}

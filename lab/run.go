@@ -17,7 +17,7 @@ import (
 	"github.com/goroce/goroce/lab/runner"
 )
 
-// runFlags is what a command line says about a run.
+// runFlags are the flags of lab run.
 type runFlags struct {
 	scale   experiment.Scale
 	seed    uint64
@@ -32,21 +32,21 @@ func (l *lab) runCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "run PATTERN...",
 		Short: "Run experiments and judge their claims",
-		Long: `run does every job (a cell of an experiment with a seed) of the experiments whose ids match a
-pattern, and keeps each one's record in DIR/<experiment>/jobs. Jobs that this very program has
-done before with the same set-up are not done again. Once an experiment's jobs are all there it
-writes DIR/<experiment>/claims.json, data.csv and the figures. A claim that fails is a result: it
-does not change the exit code. lab check compares it with the committed verdict.
+		Long: `run does every job (a cell of an experiment with a seed) of the experiments whose ids
+match a pattern, and keeps each job's record in DIR/<experiment>/jobs. It skips jobs that the same
+program has done before with the same set-up. When all jobs of an experiment are done, it writes
+DIR/<experiment>/claims.json, data.csv and the figures. A claim that fails is a result: it does not
+change the exit code. lab check compares results with the committed verdicts.
 
-When the budget is spent no job begins any more, those that run are finished, and the rest is done
-by the same command another time. An interrupt asks the running ones to stop as well.
+Once the budget is spent, no job begins and running jobs are finished; the same command does the
+rest another time. An interrupt also stops the running jobs.
 
-A shard does a part of the jobs: --shard 0/4 … 3/4 are four machines' parts. Without --shard, a
-SLURM job array (--array=0-3) or a Kubernetes Job (completionMode: Indexed) decides;
-Kubernetes tells a pod its index and not their number, so the Job has to set JOB_COMPLETIONS.
-lab report merges the shards' directories; they may also share one.
+A shard does a part of the jobs: --shard 0/4 to 3/4 are the parts of four machines. Without --shard,
+the environment of a SLURM job array (--array=0-3) or of a Kubernetes Job (completionMode: Indexed)
+sets it. Kubernetes gives a pod its index but not the number of pods, so the Job must set
+JOB_COMPLETIONS. lab report merges the shards' directories; shards may also share one.
 
-A pattern is an id with * and ? ('tocc/fig2*'); one without a slash is a paper (tocc).`,
+A pattern is an id with * and ? ('tocc/fig2*'); a pattern without a slash is a paper (tocc).`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(c *cobra.Command, patterns []string) error {
 			return l.runAll(c.Context(), patterns, f)
@@ -56,7 +56,7 @@ A pattern is an id with * and ? ('tocc/fig2*'); one without a slash is a paper (
 	c.Flags().Uint64Var(&f.seed, "seed", 1,
 		"first seed; most experiments use 3 at full scale and 1 at small")
 	c.Flags().StringVar(&f.dir, "out", filepath.Join(".cache", "lab"), "directory of results")
-	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "jobs at a time (0: one for each core)")
+	c.Flags().IntVarP(&f.workers, "jobs", "j", 0, "concurrent jobs (0: one for each core)")
 	c.Flags().DurationVar(&f.budget, "budget", 0,
 		"time after which no job begins, such as 150m (0: no limit)")
 	c.Flags().StringVar(&f.shard, "shard", "",
@@ -102,7 +102,7 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 	return errors.Join(l.finish(f.dir, plans, &code), outcome(sum))
 }
 
-// plan answers the plans of the experiments that match, and the ids of those without code.
+// plan returns the plans of the experiments that match, and the ids of those without code.
 func (l *lab) plan(patterns []string, f runFlags) (plans []*runner.Plan, missing []string,
 	err error) {
 	matched, err := l.Catalogue.Match(patterns...)
@@ -131,7 +131,7 @@ func (f *runFlags) shardOf(getenv func(string) string) (runner.Shard, error) {
 	return runner.ShardOf(getenv)
 }
 
-// finish judges what is complete and says a line about each experiment.
+// finish judges complete experiments and prints a line about each experiment.
 func (l *lab) finish(dir string, plans []*runner.Plan, code *runner.Code) error {
 	var all error
 	for _, p := range plans {
@@ -153,7 +153,7 @@ func (l *lab) finish(dir string, plans []*runner.Plan, code *runner.Code) error 
 	return all
 }
 
-// verdicts prints how the claims of an experiment came out, and where that is not as committed.
+// verdicts prints the verdicts of an experiment, and those that differ from the committed ones.
 func (l *lab) verdicts(dir string, e *claims.Experiment) error {
 	file := filepath.Join(runner.Path(dir, e.ID), "claims.json")
 	r, err := claims.ReadResult(file)
@@ -177,7 +177,7 @@ func (l *lab) verdicts(dir string, e *claims.Experiment) error {
 	return nil
 }
 
-// explain returns how a claim fails, with the note of its experiment.
+// explain returns why a claim fails, with the note of its experiment.
 func explain(e *claims.Experiment, s claims.Scale, v *claims.Verdict) string {
 	text := "got " + v.Value.String()
 	if c := e.Claim(path.Base(v.ID)); c != nil {
@@ -189,7 +189,7 @@ func explain(e *claims.Experiment, s claims.Scale, v *claims.Verdict) string {
 	return text
 }
 
-// outcome is an error when a job failed or is left.
+// outcome returns an error if a job failed or is left.
 func outcome(sum runner.Summary) error {
 	var all error
 	if sum.Failed > 0 {

@@ -224,7 +224,7 @@ func (a *Agent) dispatch(f *agentFlow, ev *cc.Event, now units.Time) {
 		now = f.clock
 	}
 	f.clock = now
-	if !a.inline.Wants(f.name).Has(ev.Kind) {
+	if !a.inline.Events(f.name).Has(ev.Kind) {
 		a.counters.Unbound++
 		return
 	}

@@ -190,8 +190,8 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller.
-func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.flows[name].wants }
+// Events implements cc.Controller.
+func (c *Controller) Events(name cc.Flow) cc.EventSet { return c.flows[name].wants }
 
 // Report implements cc.Controller: the NIC collects the event. Decisions take effect with a Poll.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {

@@ -104,7 +104,7 @@ func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *
 		flow := cc.Flow(events.IntN(3))
 		ev := events.Next(flow, now)
 		for _, c := range []cc.Controller{inline, split} {
-			if c.Wants(flow).Has(ev.Kind) {
+			if c.Events(flow).Has(ev.Kind) {
 				e := *ev
 				c.Report(&e, now)
 			}

@@ -65,8 +65,13 @@ type Info struct {
 	// Such a port applies back pressure: Send accepts fewer frames.
 	Reliable bool
 
-	Timestamps bool     // Recv sets Buf.Time
-	Offloads   Offloads // performed by the port
+	Timestamps bool // Recv sets Buf.Time
+	// RxCoalescing is the longest time for which the port may hold a frame that has arrived before
+	// Recv returns it: the interrupt coalescing of a NIC behind the kernel. It is 0 when the port
+	// holds none, and when it is unknown.
+	RxCoalescing units.Duration
+
+	Offloads Offloads // performed by the port
 }
 
 // MAC is an Ethernet address.

@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Moments of one flow in a run of the paper's published simulator (figure 10c), with its one-way
-// delays as round trips: 6009 ns more. Where its rules are others than the paper's, the paper's
-// value is asserted and its own is in the message.
+// TestArtifactTrace follows one flow in a run of the paper's published simulator (figure 10c), with
+// its one-way delays as round trips: 6009 ns more. Where its rules differ from the paper's, the
+// paper's value is asserted, and the message has the simulator's.
 func TestArtifactTrace(t *testing.T) {
 	const ns = units.Nanosecond
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12178 * ns, Payload: 1054,
@@ -33,7 +33,7 @@ func TestArtifactTrace(t *testing.T) {
 	assert.Equal(t, (14168+6009+1)*ns, b.Target, "100 KB of queue")
 	assert.Equal(t, (16569+6009)*ns, b.Limit)
 
-	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: (6010+6009)*ns - b.shorter})
+	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: (6010+6009)*ns - b.probeSaving})
 	assert.InDelta(t, 19028, cwnd(), 1e-6, "W_LS")
 	assert.EqualValues(t, 19, b.rttEndSeq, "packets of the first window")
 
@@ -59,7 +59,7 @@ func TestArtifactTrace(t *testing.T) {
 	assert.InDelta(t, 7.58, b.nflow, 0.005, "delay*LineRate/cwnd; the artifact's is 4, scaled by "+
 		"base round trip over target and rounded down")
 
-	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: (6010+6009)*ns - b.shorter})
+	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: (6010+6009)*ns - b.probeSaving})
 	assert.InDelta(t, 19028/7.58, cwnd(), 2)
 	ack(6100, true)
 	assert.InDelta(t, 2*19028/7.58, cwnd(), 15)

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// traffic is what a flow hears that keeps its channel: a packet acknowledged each 80 ns, delays
-// around the target.
+// traffic is the events of a flow within its channel: a packet is acknowledged every 80 ns, with
+// delays around the target.
 type traffic struct {
 	now units.Time
 	ev  cc.Event
@@ -29,7 +29,7 @@ func (tr *traffic) next(a cc.Algorithm) cc.Decision {
 
 var sink cc.Decision
 
-// alone is an original CC, steered to the channel's target, and in a channel.
+// alone returns an original CC, steered to the channel's target, and the same within a channel.
 func alone(t testing.TB, inner string) (bare cc.Steerable, wrapped *PrioPlus) {
 	b := flowOf(t, inner, "8", 4)
 	b.probed(20)
@@ -37,7 +37,7 @@ func alone(t testing.TB, inner string) (bare cc.Steerable, wrapped *PrioPlus) {
 	require.NoError(t, err)
 	bare, err = spec.Steered(plain)
 	require.NoError(t, err)
-	bare.Steer(b.Target, least, 400)
+	bare.Steer(b.Target, minCwnd, 400)
 	return bare, b.PrioPlus
 }
 
@@ -52,8 +52,8 @@ func TestNoEventAllocates(t *testing.T) {
 	}
 }
 
-// BenchmarkOver is what the channel adds to an acknowledgement, a thousand with and a thousand
-// without in turn.
+// BenchmarkOver measures what the channel adds to an acknowledgement: a thousand with and a
+// thousand without it alternate.
 func BenchmarkOver(b *testing.B) {
 	for _, inner := range cc.Steerables() {
 		b.Run(inner, func(b *testing.B) {

@@ -13,69 +13,71 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Channels is the table that all flows of a physical queue share: how many priorities, how wide
-// their channels, how flows start. It is comparable; the zero Channels is the paper's, for 8
-// priorities.
+// Channels is the table that all flows of a physical queue share: the number of priorities, the
+// width of their channels, and how flows start. It is comparable; the zero Channels is the paper's,
+// for 8 priorities.
 type Channels struct {
 	settings string
 }
 
-// options is what a table says.
+// options is the parameters of a table.
 type options struct {
 	n                 int
 	a, b, eps         units.Duration
-	high, low, direct float64 // shares of the priorities
-	free              float64
+	high, low, direct float64 // fractions of the priorities
+	unlimited         float64
 	wHigh, wMiddle    cc.Packets
 	wLow              cc.Packets
 	samples           int
 	filter            uint8 // samples
 	dual              bool
-	measured          bool
+	measureBase       bool
 
 	oneWay bool
-	// What we would have otherwise than the paper.
-	least    cc.Packets
-	room     bool
-	patience int
+	// additions to the paper
+	minResume  cc.Packets
+	room       bool
+	rampUpRTTs int
 }
 
 func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.n, "n", "8", "[1, 256]", "OURS", "priorities, 0 to n-1; larger is higher")
 	s.Param(&o.a, "a", "3.2us", "(0s, 10ms]", "PrioPlus 4.3.2: 150 flows of Swift",
-		"A, how far the original CC lets the delay swing")
+		"A, how much the delay fluctuates with the original CC")
 	s.Param(&o.b, "b", "0.8us", "[0s, 10ms]", "PrioPlus 4.3.2: 99.85th percentile",
-		"B, noise of the delay that is tolerated")
+		"B, tolerated noise of the delay")
 	s.Param(&o.eps, "eps", "1us", "[0s, 10ms]", "PrioPlus artifact",
-		"a delay less than this beyond the base is that of empty queues; less than a+b")
+		"a delay less than this above the base counts as that of empty queues; less than a+b")
 	s.Param(&o.samples, "filter", "2", "[1, 100]", "PrioPlus 4.3.1",
-		"samples in a row beyond the limit that stop a flow")
+		"consecutive samples beyond the limit that stop a flow")
 	s.Param(&o.dual, "dual", "on", "", "PrioPlus 4.2.3",
 		"adaptive increase every second round trip; off: every one, for comparison")
-	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without what answers waited "+
-		"on their way back; needs a path that gives one-way delay")
-	s.Param(&o.measured, "measure", "off", "", "OURS",
-		"measure the path's base round trip as flows go; off: it is what the path says")
+	s.Param(&o.oneWay, "one_way", "off", "", "PrioPlus 4.1", "delay without the time that "+
+		"replies wait on their way back; needs a path that gives one-way delay")
+	s.Param(&o.measureBase, "measure", "off", "", "OURS",
+		"measure the path's base round trip continuously; off: it is configured")
 	s.Param(&o.high, "high", "0.125", "[0, 1]", "PrioPlus artifact",
-		"share of the priorities, the highest, that start as high ones; at least one")
+		"fraction of the priorities, the highest, that start as high ones; at least one")
 	s.Param(&o.low, "low", "0.5", "[0, 1]", "PrioPlus 6.3",
-		"share of the priorities that start as low ones; the others as middle ones")
+		"fraction of the priorities that start as low ones; the others start as middle ones")
 	s.Param(&o.direct, "direct", "0.125", "[0, 1]", "PrioPlus artifact",
-		"share of the priorities, the highest, that start without a probe; at least one, unless 0")
-	s.Param(&o.free, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact",
-		"share of the priorities, the highest, that have no limit and never stop; at least one, "+
+		"fraction of the priorities, the highest, that start without a probe; at least one, "+
 			"unless 0")
+	s.Param(&o.unlimited, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact",
+		"fraction of the priorities, the highest, that have no limit and never stop; at least "+
+			"one, unless 0")
 	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4",
-		"W_LS of high priorities: first window, and what is added in a round trip without a queue")
-	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of middle ones")
-	s.Param(&o.wLow, "w_low", "0.125BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of low ones")
-	s.Param(&o.least, "least", "0.1", "[0.1, 1]", "PrioPlus artifact",
+		"W_LS of high priorities: first window, and its growth in a round trip without a queue")
+	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4",
+		"W_LS of middle priorities")
+	s.Param(&o.wLow, "w_low", "0.125BDP", "(0, 1BDP]", "PrioPlus 4.4", "W_LS of low priorities")
+	s.Param(&o.minResume, "least", "0.1", "[0.1, 1]", "PrioPlus artifact",
 		"least window to resume with when queues are empty")
 	s.Param(&o.room, "room", "off", "", "PrioPlus; on: OURS", "resume while others send with "+
-		"what is missing to D_target, at most W_LS, over #flow; off: with one packet")
-	s.Param(&o.patience, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS",
-		"round trips after a resume while others send in which the window is no share yet: #flow "+
-			"is not estimated from it")
+		"what is missing to D_target, at most W_LS, divided by #flow; off: with one packet")
+	s.Param(&o.rampUpRTTs, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS",
+		"round trips after a resume while others send in which #flow is not estimated, since the "+
+			"window is not a fair share yet")
 }
 
 // ParseChannels reads a number of priorities, or parameters such as n=12,a=3.2us,b=0.8us.
@@ -108,14 +110,15 @@ func (c Channels) String() string {
 	return c.settings
 }
 
-// Help writes what each parameter of ParseChannels is.
+// Help writes a description of each parameter of ParseChannels.
 func Help(w io.Writer) error {
 	var s cc.Settings
 	new(options).declare(&s)
 	return s.Explain(w)
 }
 
-// read fills the options. What is relative to the path is left out while that is nil.
+// read returns the options. While path is nil, what is relative to it is neither stored nor
+// checked.
 func (c Channels) read(path *cc.Path) (options, error) {
 	var (
 		o options
@@ -128,17 +131,17 @@ func (c Channels) read(path *cc.Path) (options, error) {
 	switch {
 	case o.eps >= o.a+o.b:
 		return o, fmt.Errorf("prioplus: channels %v: eps=%v is not less than a+b=%v: the queue "+
-			"of the lowest priority would count as none", c, o.eps, o.a+o.b)
+			"of the lowest priority would count as empty", c, o.eps, o.a+o.b)
 	case o.high+o.low > 1:
-		return o, fmt.Errorf("prioplus: channels %v: high=%g and low=%g are more than all "+
-			"priorities", c, o.high, o.low)
+		return o, fmt.Errorf("prioplus: channels %v: the sum of high=%g and low=%g is more "+
+			"than 1", c, o.high, o.low)
 	}
 	o.filter = uint8(o.samples)
 	return o, nil
 }
 
-// share is how many priorities a share of them is, at least one unless it is 0.
-func (o *options) share(x float64) int {
+// count returns how many priorities a fraction is: at least one, unless it is 0.
+func (o *options) count(x float64) int {
 	if x == 0 {
 		return 0
 	}
@@ -170,7 +173,7 @@ func (c Class) String() string { return [...]string{"low", "middle", "high"}[min
 type Channel struct {
 	Priority      int
 	Class         Class
-	Target, Limit units.Duration // D_target and D_limit; units.Forever is no limit
+	Target, Limit units.Duration // D_target and D_limit; units.Forever means no limit
 	WLS           cc.Packets     // W_LS, the step of linear start
 	Direct        bool           // a flow starts without a probe
 }
@@ -184,22 +187,22 @@ func (c Channels) Of(priority int, path cc.Path) (Channel, error) {
 	return o.channel(priority, path.BaseRTT)
 }
 
-// channel is section 4.3.2: D_target = BaseRtt + i·(A+B) and D_limit = D_target + A/2 + B, where i
-// of the lowest priority is 1.
+// channel computes the channel of a priority as in section 4.3.2: D_target = BaseRtt + i·(A+B) and
+// D_limit = D_target + A/2 + B, where i of the lowest priority is 1.
 func (o *options) channel(priority int, base units.Duration) (Channel, error) {
 	if priority < 0 || priority >= o.n {
 		return Channel{},
-			fmt.Errorf("prioplus: priority %d is beyond the channels; there are %d, 0 to %d",
-				priority, o.n, o.n-1)
+			fmt.Errorf("prioplus: priority %d out of range [0, %d)",
+				priority, o.n)
 	}
-	ch := Channel{Priority: priority, Direct: priority >= o.n-o.share(o.direct)}
+	ch := Channel{Priority: priority, Direct: priority >= o.n-o.count(o.direct)}
 	ch.Target = base + units.Duration(priority+1)*(o.a+o.b)
 	ch.Limit = ch.Target + o.a/2 + o.b
-	if priority >= o.n-o.share(o.free) {
+	if priority >= o.n-o.count(o.unlimited) {
 		ch.Limit = units.Forever
 	}
 	switch {
-	case priority >= o.n-o.share(o.high):
+	case priority >= o.n-o.count(o.high):
 		ch.Class, ch.WLS = High, o.wHigh
 	case priority < int(o.low*float64(o.n)):
 		ch.Class, ch.WLS = Low, o.wLow
@@ -257,15 +260,15 @@ func (s Spec) String() string {
 // Name returns the short form.
 func (s Spec) Name() string { return fmt.Sprintf("%s/%d", s.Inner.Name(), s.Priority) }
 
-// New makes the algorithm for one flow. It refuses an algorithm that steers to no delay, a priority
-// without a channel, and a path without delay.
+// New makes the algorithm for one flow. It returns an error for an algorithm without a delay
+// target, a priority without a channel, and a path without delay samples.
 func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 	inner, err := s.Inner.Steered(path)
 	if err != nil {
 		return nil, fmt.Errorf("prioplus: %w", err)
 	}
 	if path.Signals&cc.SignalDelay == 0 {
-		return nil, errors.New("prioplus: it needs delay, and this path gives none")
+		return nil, errors.New("prioplus: the path gives no delay samples")
 	}
 	o, err := s.Channels.read(&path)
 	if err != nil {
@@ -276,34 +279,34 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 		return nil, err
 	}
 	if o.oneWay && path.Signals&cc.SignalOneWay == 0 {
-		return nil, fmt.Errorf("prioplus: channels %v: one_way needs one-way delay, and this "+
-			"path gives %v", s.Channels, path.Signals)
+		return nil, fmt.Errorf("prioplus: channels %v: one_way needs one-way delay, but "+
+			"the path gives %v", s.Channels, path.Signals)
 	}
 	return newPrioPlus(inner, ch, o, path), nil
 }
 
-// least is the least window of the original CC: that of Swift. A flow stops long before.
-const least cc.Packets = 0.001
+// minCwnd is the least window of the original CC: that of Swift. A flow stops long before.
+const minCwnd cc.Packets = 0.001
 
 func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioPlus {
 	perPicosec := float64(path.LineRate) / 8 / float64(units.Second) / float64(path.Payload)
 	c := &constants{
-		Channel: ch, path: path, settings: o, hears: inner.Events(), waiOrigin: inner.AI(),
+		Channel: ch, path: path, settings: o, innerEvents: inner.Events(), waiOrigin: inner.AI(),
 		perPicosec: perPicosec,
 		rtts: uint16(min(math.Round(perPicosec*float64(path.BaseRTT)/float64(ch.WLS)),
 			math.MaxUint16)),
 		// A probe has no payload, on each link it crosses.
-		shorter: path.LineRate.Duration(path.Payload) * units.Duration(path.Hops+1),
+		probeSaving: path.LineRate.Duration(path.Payload) * units.Duration(path.Hops+1),
 	}
-	if o.measured {
+	if o.measureBase {
 		c.base = o.newBase(path)
 	}
 	p := &PrioPlus{inner: inner, constants: c, flow: flow{rng: cc.NewRNG(path.Seed), nflow: 1,
 		delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
-	inner.Steer(ch.Target, least, p.most())
+	inner.Steer(ch.Target, minCwnd, p.maxCwnd())
 	if o.oneWay {
-		p.back = &wayBack{}
+		p.reverse = &reverseDelay{}
 	}
 	return p
 }

@@ -71,20 +71,22 @@ func TestBadSpecs(t *testing.T) {
 		priority int
 		want     string
 	}{
-		{"8", 8, "prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
-		{"8", -1, "prioplus: priority -1 is beyond the channels; there are 8, 0 to 7"},
+		{"8", 8, "prioplus: priority 8 out of range [0, 8)"},
+		{"8", -1, "prioplus: priority -1 out of range [0, 8)"},
 		{"n=0", 0, "prioplus: channels n=0: n=0 is outside [1, 256]"},
 		{"0", 0, "prioplus: channels n=0: n=0 is outside [1, 256]"},
 		{"a=0s", 0, "prioplus: channels a=0s: a=0s is outside (0s, 10ms]"},
 		{"a=-1us", 0, "prioplus: channels a=-1us: a=-1us is outside (0s, 10ms]"},
 		{"eps=4us", 0, "prioplus: channels eps=4us: eps=4us is not less than a+b=4us: the queue " +
-			"of the lowest priority would count as none"},
+			"of the lowest priority would count as empty"},
 		{"w_low=0", 0, "prioplus: channels w_low=0: w_low=0 is outside (0, 1BDP]"},
 		{"w_low=2BDP", 0, "prioplus: channels w_low=2BDP: w_low=2BDP is outside (0, 1BDP]"},
-		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: high=0.6 and low=0.6 are " +
-			"more than all priorities"},
+		{"high=0.6,low=0.6", 0, "prioplus: channels high=0.6,low=0.6: the sum of high=0.6 and " +
+			"low=0.6 is more than 1"},
 		{"width=4us", 0,
-			`prioplus: channels width=4us: unknown parameter "width", want one of n, a, b, eps, filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, w_low, least, room, patience`},
+			`prioplus: channels width=4us: unknown parameter "width", want one of n, a, b, eps, ` +
+				`filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, ` +
+				`w_low, least, room, patience`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)
@@ -95,7 +97,7 @@ func TestBadSpecs(t *testing.T) {
 	}
 	_, err = specOf(t, "swift", "one_way=on", 0).New(plain)
 	assert.EqualError(t, err,
-		"prioplus: channels one_way=on: one_way needs one-way delay, and this path gives delay")
+		"prioplus: channels one_way=on: one_way needs one-way delay, but the path gives delay")
 	_, err = Spec{Inner: swift}.New(cc.Path{LineRate: 1, BaseRTT: 1, Payload: 1})
 	assert.EqualError(t, err, "prioplus: cc: swift needs delay, and this path gives nothing")
 	dctcp, err := cc.Parse("dctcp")
@@ -129,7 +131,7 @@ func TestChannelsSayWhatTheyRead(t *testing.T) {
 	assert.Equal(t, 9, strings.Count(b.String(), "\n"))
 }
 
-// The artifact's highest priorities have no limit: there is nobody to stop for.
+// The artifact's highest priorities have no limit: no other flow can make them stop.
 func TestFree(t *testing.T) {
 	c, err := ParseChannels("n=16,free=0.125")
 	require.NoError(t, err)

@@ -11,15 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestDocument: the table of parameters is that of the code.
+// TestDocument checks that the table of parameters in docs/prioplus.md is up to date.
 func TestDocument(t *testing.T) {
 	var s cc.Settings
 	new(options).declare(&s)
 	cctest.Document(t, "prioplus.md", "prioplus", "\n"+s.Table()+"\n")
 }
 
-// At 10 Gb/s a probe is 0.8 us shorter than a packet on each link, of two: two microseconds of
-// queue are seen by both.
+// At 10 Gb/s a probe is 0.8 us shorter than a packet on each of two links: both measure a queue of
+// two microseconds.
 func TestProbesAreShorter(t *testing.T) {
 	path := cc.Path{LineRate: 10 * units.Gbps, BaseRTT: 13 * us, Payload: 1000, Hops: 1,
 		Signals: cc.SignalDelay}

@@ -7,26 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// swiftBeta is the strength of Swift's multiplicative decrease, as the paper has it (appendix D).
+// swiftBeta is the strength of Swift's multiplicative decrease in the paper (appendix D).
 const swiftBeta = 0.8
 
-// Fluctuation is how far so many flows of the algorithm together let the delay swing at worst: A of
-// section 4.3.2. It is Swift's, with its W_AI and the paper's β and max_mdf, when all flows are
-// synchronised:
+// Fluctuation returns A of section 4.3.2: how much the delay fluctuates at worst with so many flows
+// of the algorithm. The formula is Swift's, with its W_AI and the paper's β and max_mdf, when all
+// flows are synchronised:
 //
 //	x + min(β·x/Target, max_mdf)·Target, x = n·W_AI/LineRate
 //
-// above the target and below it. The paper prints max for min, with which its own 3.2 us would be
-// more than half the target. The bound by max_mdf holds only when x is more than 0.62 Target; a
-// channel as wide as A puts its target further away than that, so that A is (1+β)·x whatever the
-// target.
+// above and below the target. The paper prints max for min, with which its own 3.2 us would exceed
+// half the target. The bound by max_mdf applies only when x is more than 0.62 Target. A channel as
+// wide as A puts its target further away than that, so A is (1+β)·x whatever the target is.
 func Fluctuation(flows int, inner cc.Spec, path cc.Path) (units.Duration, error) {
 	if flows < 1 {
-		return 0, fmt.Errorf("prioplus: the fluctuation of %d flows: want 1 at least", flows)
+		return 0, fmt.Errorf("prioplus: fluctuation of %d flows, want 1 or more", flows)
 	}
 	if inner.Name() != "swift" {
-		return 0, fmt.Errorf("prioplus: the fluctuation of %s is not known: section 4.3.2 has "+
-			"that of swift", inner.Name())
+		return 0, fmt.Errorf("prioplus: the fluctuation of %s is unknown, want swift "+
+			"(section 4.3.2)", inner.Name())
 	}
 	a, err := inner.Steered(path)
 	if err != nil {

@@ -35,16 +35,16 @@ func TestFluctuation(t *testing.T) {
 	}
 	for _, c := range []struct {
 		flows       int
-		inner, says string
+		inner, want string
 	}{
-		{0, "swift", "prioplus: the fluctuation of 0 flows: want 1 at least"},
-		{1, "ledbat-dc", "prioplus: the fluctuation of ledbat-dc is not known: section 4.3.2 has " +
-			"that of swift"},
+		{0, "swift", "prioplus: fluctuation of 0 flows, want 1 or more"},
+		{1, "ledbat-dc", "prioplus: the fluctuation of ledbat-dc is unknown, want swift " +
+			"(section 4.3.2)"},
 		{1, "swift:base_target=1us", "prioplus: cc: swift: base_target=1us cannot be given"},
 	} {
 		spec, err := cc.Parse(c.inner)
 		require.NoError(t, err)
 		_, err = Fluctuation(c.flows, spec, paper)
-		assert.ErrorContains(t, err, c.says)
+		assert.ErrorContains(t, err, c.want)
 	}
 }

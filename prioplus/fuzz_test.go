@@ -12,14 +12,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// anything is flows of which events are told in any order, and what must hold after each.
+// anything is some flows that get events in any order, and what must hold after each event.
 type anything struct {
 	t       testing.TB
 	what    string
 	p       *PrioPlus
 	now     units.Time
-	left    units.Bytes // as last told; 0 where nobody said
-	high    int         // samples in a row at or beyond D_limit, since the flow began
+	left    units.Bytes // as last reported; 0: never reported
+	high    int         // consecutive samples at or beyond D_limit, since the flow began
 	most    units.Bytes
 	longest units.Duration
 }
@@ -32,7 +32,7 @@ func newAnything(t testing.TB, spec Spec, now units.Time) *anything {
 	p := a.(*PrioPlus)
 	x := &anything{t: t, what: spec.String(), p: p, now: now}
 	x.most = plain.LineRate.Bytes(p.Target) + 2
-	x.longest = units.Second + p.shorter + plain.BaseRTT
+	x.longest = units.Second + p.probeSaving + plain.BaseRTT
 	x.check(p.Start(now), &cc.Event{Kind: cc.TIMER})
 	return x
 }
@@ -44,21 +44,21 @@ func (x *anything) on(ev *cc.Event) {
 		x.left = max(0, ev.Left)
 	}
 	heard := ev
-	if _, ok := ev.FabricDelay(); ok && x.p.back != nil && ev.OneWay != 0 {
-		heard = &x.p.back.ev
+	if _, ok := ev.FabricDelay(); ok && x.p.reverse != nil && ev.OneWay != 0 {
+		heard = &x.p.reverse.ev
 	}
 	if delay, ok := heard.FabricDelay(); ok && (ev.Probe && before.probeAt != 0 || !ev.Probe &&
 		ev.Packets > 0 && !before.stopped) {
 		if ev.Probe {
-			delay += x.p.shorter
+			delay += x.p.probeSaving
 		}
 		if x.high++; delay < x.p.Limit {
 			x.high = 0
 		}
 	}
-	if before.idle && !x.p.idle && x.p.Direct && x.now.Sub(before.idleSince) >= restart*
+	if before.idle && !x.p.idle && x.p.Direct && x.now.Sub(before.idleSince) >= restartRTTs*
 		plain.BaseRTT {
-		x.high = 0 // a flow began without a probe: what it knew is old
+		x.high = 0 // a flow began without a probe: what it knew is outdated
 	}
 	if p := x.p; p.probeAt != 0 && p.probeAt != before.probeAt && p.probeAt.Sub(x.now) > x.longest {
 		require.FailNow(x.t, "waits too long with a probe", "%s: %+v after %+v", x.what, d, *ev)
@@ -66,7 +66,7 @@ func (x *anything) on(ev *cc.Event) {
 	if ev.Probe && (ev.Kind == cc.RTT || ev.Kind == cc.RTO) && before.probeAt != 0 &&
 		d.Window == 0 {
 		if d.ProbeAt == before.probeAt || d.ProbeAt.Before(x.now) {
-			require.FailNow(x.t, "the probe came back, or is lost, and there is no other",
+			require.FailNow(x.t, "the probe returned or is lost, and there is no other",
 				"%s: %+v after %+v", x.what, d, *ev)
 		}
 	}
@@ -97,11 +97,11 @@ func (x *anything) check(d cc.Decision, ev *cc.Event) {
 		fail("sends with two samples beyond the limit")
 	}
 	if s := p.Snapshot(); s.Window != d.Window || s.Rate != d.Rate {
-		fail("the snapshot says something else")
+		fail("the snapshot differs")
 	}
 }
 
-// event reads 12 bytes.
+// event decodes an event from 12 bytes.
 func (x *anything) event(b []byte) {
 	step := units.Duration(binary.LittleEndian.Uint16(b)) * 3 * units.Nanosecond
 	switch b[2] {
@@ -115,7 +115,7 @@ func (x *anything) event(b []byte) {
 	ev := cc.Event{Kind: cc.Kind(b[6] % 12), PSN: psn, SndNxt: psn + uint32(b[7]),
 		Packets: int(b[8] & 3), Left: 1000, InFlight: 1000,
 		Delay: units.Duration(b[9]) * us / 4, Probe: b[10]&1 != 0}
-	if b[6] >= 120 { // mostly these
+	if b[6] >= 120 { // the most frequent kinds
 		ev.Kind = cc.RTT
 	}
 	ev.Bytes = units.Bytes(ev.Packets) * 1000
@@ -183,7 +183,7 @@ func FuzzPrioPlus(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) { runAnything(t, specs, data) })
 }
 
-// Two hundred thousand random events for each, from a seed that is printed.
+// TestAnything processes 200 000 random events for each case, from a seed that is printed.
 func TestAnything(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

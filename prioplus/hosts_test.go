@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hostly acknowledges one packet more, with a delay, a poll gap here and what of it the host was
-// away, in microseconds.
+// hostly acknowledges one more packet, with a delay, a poll gap here, and the part of the gap in
+// which this host was away, in microseconds.
 func (b *bench) hostly(delay, gap, away float64) {
 	b.una++
 	b.sent = max(b.sent, b.una)
@@ -19,8 +19,8 @@ func (b *bench) hostly(delay, gap, away float64) {
 		LocalGap: micros(gap), LocalAway: micros(away)})
 }
 
-// A flow yields when delays are beyond its limit, 34.4 us, whatever the hosts did; not when they
-// may be.
+// A flow yields when delays are certainly beyond its limit, 34.4 us, whatever the hosts did, and
+// not when they only may be.
 func TestYieldOfUncertainSamples(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -41,7 +41,7 @@ func TestYieldOfUncertainSamples(t *testing.T) {
 	}
 }
 
-// A stopped flow comes back by a probe that may have met no queue.
+// A stopped flow resumes after a probe that may have met no queue.
 func TestComeBackByAnUncertainProbe(t *testing.T) {
 	for _, c := range []struct {
 		gap   units.Duration
@@ -51,13 +51,13 @@ func TestComeBackByAnUncertainProbe(t *testing.T) {
 		b.ack(36)
 		b.ack(36)
 		assert.True(t, b.stopped)
-		b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: 40*us - b.shorter, LocalGap: c.gap})
+		b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: 40*us - b.probeSaving, LocalGap: c.gap})
 		assert.Equal(t, c.stops, b.stopped, c.gap)
 	}
 }
 
-// The window has room for what waits in hosts that work, beside the channel's 32 us in the fabric;
-// not for what waits while a host is away, nor where time stamps tell.
+// The window has room for what waits in polling hosts, in addition to the channel's 32 us in the
+// fabric, but not for what waits while a host is away, nor where there are time stamps.
 func TestRoomForHosts(t *testing.T) {
 	for _, c := range []struct {
 		name             string
@@ -70,11 +70,11 @@ func TestRoomForHosts(t *testing.T) {
 		{"work and a nap", 92, 80, 40, (32 + 40) * 12.5},
 	} {
 		b := sending(t)
-		assert.InDelta(t, 32*12.5, float64(b.most()), 1e-6)
+		assert.InDelta(t, 32*12.5, float64(b.maxCwnd()), 1e-6)
 		for range 100 {
 			b.hostly(c.delay, c.gap, c.away)
 		}
-		assert.InDelta(t, c.most, float64(b.most()), 12.5, c.name)
+		assert.InDelta(t, c.most, float64(b.maxCwnd()), 12.5, c.name)
 		b.inner.SetCwnd(10_000)
 		b.inner.On(&cc.Event{Kind: cc.RTT, Packets: 1, Bytes: 1000, Delay: 20 * us}, b.now)
 		assert.InDelta(t, c.most, float64(b.inner.Cwnd()), 64*1.25,
@@ -82,6 +82,6 @@ func TestRoomForHosts(t *testing.T) {
 		for range 100 {
 			b.hostly(20, 0, 0)
 		}
-		assert.InDelta(t, 32*12.5, float64(b.most()), 12.5, "%s: it fades", c.name)
+		assert.InDelta(t, 32*12.5, float64(b.maxCwnd()), 12.5, "%s: it fades", c.name)
 	}
 }

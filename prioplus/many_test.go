@@ -8,12 +8,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tables of more priorities than switches have classes. What they cost is delay: a flow keeps
-// i·(A+B) of queue, and its round trips, by which it grows, are as long.
+// Tables may have more priorities than switches have classes. They cost delay: a flow keeps i·(A+B)
+// of queue, and its round trips, once per which it grows, are as long.
 func TestManyPriorities(t *testing.T) {
 	for _, c := range []struct {
 		settings  string
-		high, low int     // places, from 1
+		high, low int     // indices, from 1
 		queue     float64 // us
 		within    float64 // ms
 	}{

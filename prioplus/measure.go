@@ -5,23 +5,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// newBase measures the base round trip of a path: no queue that flows of the table keep raises it.
+// newBase returns the measurement of a path's base round trip. No queue of flows that use the table
+// raises it.
 func (o *options) newBase(path cc.Path) *cc.BaseRTT {
-	return &cc.BaseRTT{Path: path, Window: rise, Queue: units.Duration(o.n)*(o.a+o.b) + o.a/2 + o.b}
+	return &cc.BaseRTT{Path: path, Window: riseWindow,
+		Queue: units.Duration(o.n)*(o.a+o.b) + o.a/2 + o.b}
 }
 
-// rise is how long a delay beyond all channels must last to count as a longer path. OURS.
-const rise = 100 * units.Millisecond
+// riseWindow is how long a delay beyond all channels must last to count as a longer path. OURS.
+const riseWindow = 100 * units.Millisecond
 
-// measure takes a sample of the base round trip, and moves the channel with it.
-func (p *PrioPlus) measure(ev *cc.Event, now units.Time) {
+// measureBase takes a sample of the base round trip, and moves the channel with the base.
+func (p *PrioPlus) measureBase(ev *cc.Event, now units.Time) {
 	least, most, ok := ev.Fabric()
 	payload := units.Bytes(0)
 	switch {
 	case !ok || ev.Kind != cc.RTT:
 		return
 	case !ev.Probe && ev.Bytes != units.Bytes(ev.Packets)*p.path.Payload:
-		return // how long the packet was that the sample is of nobody knows
+		return // the length of the sampled packet is unknown
 	case !ev.Probe:
 		payload = p.path.Payload
 	}
@@ -31,7 +33,7 @@ func (p *PrioPlus) measure(ev *cc.Event, now units.Time) {
 	}
 }
 
-// rebase moves the channel to another base round trip. W_LS stays the part of the BDP that it was.
+// rebase moves the channel to another base round trip. W_LS keeps its ratio to the BDP.
 func (p *PrioPlus) rebase(base units.Duration) {
 	c := p.constants
 	shift, ratio := base-c.path.BaseRTT, float64(base)/float64(c.path.BaseRTT)
@@ -41,6 +43,6 @@ func (p *PrioPlus) rebase(base units.Duration) {
 	if c.Limit != units.Forever {
 		c.Limit += shift
 	}
-	p.inner.Steer(c.Target, least, p.most())
-	p.inner.SetCwnd(min(p.inner.Cwnd(), p.most()))
+	p.inner.Steer(c.Target, minCwnd, p.maxCwnd())
+	p.inner.SetCwnd(min(p.inner.Cwnd(), p.maxCwnd()))
 }

@@ -34,7 +34,7 @@ func TestBaseIsMeasured(t *testing.T) {
 	p.On(&cc.Event{Kind: cc.POST, Left: units.MiB}, now)
 
 	wls := p.WLS
-	sample(cc.Event{Probe: true}, given/2-p.shorter)
+	sample(cc.Event{Probe: true}, given/2-p.probeSaving)
 	require.Equal(t, given/2, p.path.BaseRTT,
 		"an echo of a probe, as long as a full packet would take")
 	require.Equal(t, given/2+width, p.Target)
@@ -50,16 +50,16 @@ func TestBaseIsMeasured(t *testing.T) {
 
 	top := given/3 + 8*(p.settings.a+p.settings.b) + p.settings.a/2 + p.settings.b
 	for range 30_000 { // 300 ms of a queue of the highest priority
-		sample(cc.Event{Probe: true}, top-p.shorter)
+		sample(cc.Event{Probe: true}, top-p.probeSaving)
 	}
 	require.Equal(t, given/3, p.path.BaseRTT, "a queue of the table's own flows is not the path")
 	for range 11_000 { // 110 ms
-		sample(cc.Event{Probe: true}, 2*top-p.shorter)
+		sample(cc.Event{Probe: true}, 2*top-p.probeSaving)
 	}
 	require.Equal(t, 2*top, p.path.BaseRTT, "nothing but another path explains that")
 }
 
-// Whatever is measured, the window stays that of the channel.
+// The window stays that of the channel, whatever is measured.
 func TestAnyBase(t *testing.T) {
 	for seed := range uint64(20) {
 		random := rand.New(rand.NewPCG(seed, 1))

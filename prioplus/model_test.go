@@ -11,9 +11,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// model is n flows through one queue, packet by packet, without loss: as little of a network as
-// shows who gets it. Each sender has a link of line rate; acknowledgements and echoes do not queue.
-// Noise is what hosts add to a delay.
+// model is n flows through one queue, packet by packet, without loss: the least network that shows
+// which flow gets the bandwidth. Each sender has a link of line rate; acknowledgements and echoes
+// do not queue. Noise is what hosts add to a delay.
 type model struct {
 	path  cc.Path
 	noise units.Duration // uniform, on every acknowledgement
@@ -21,10 +21,10 @@ type model struct {
 	partial bool
 	random  *rand.Rand
 	cctest.EventQueue
-	free    units.Time // when the bottleneck is done with what it has
+	free    units.Time // when the bottleneck is idle
 	flows   []*sender
 	bin     units.Duration
-	backlog []float64 // us of queue, largest in a bin
+	backlog []float64 // longest queue in each bin, in us
 }
 
 type sender struct {
@@ -35,13 +35,13 @@ type sender struct {
 	d              cc.Decision
 	left, inFlight units.Bytes
 	nxt, una       uint32
-	out            units.Time // the host's link is free
-	last           units.Time // when the last packet left, for pacing
+	out            units.Time // when the host's link is idle
+	last           units.Time // when the last packet was sent, for pacing
 	sent           bool
 	waking         units.Time
-	probing        units.Time // the ProbeAt that is waited for
+	probing        units.Time // the pending ProbeAt
 	probeSeq       int
-	back           units.Time // acknowledgements are in order
+	back           units.Time // when the last acknowledgement arrives: they are in order
 	acked          units.Bytes
 	done           units.Time
 	goodput        []float64 // bytes a bin
@@ -59,12 +59,12 @@ func (m *model) run(until units.Duration) {
 	m.Run(units.Time(until))
 }
 
-// oneWay is the propagation of a link; there and back is four of them.
+// oneWay is the propagation delay of a link; a round trip has four of them.
 func (m *model) oneWay() units.Duration {
 	return (m.path.BaseRTT - 2*m.path.LineRate.Duration(m.path.Payload)) / 4
 }
 
-// add begins a flow; bytes 0 is without end.
+// add starts a flow; with bytes 0 it never ends.
 func (m *model) add(t testing.TB, name string, spec Spec, at units.Duration,
 	bytes units.Bytes) *sender {
 	path := m.path
@@ -99,7 +99,7 @@ func (s *sender) report(ev cc.Event) {
 	s.send()
 }
 
-// probe sends the probe that was asked for, at its moment.
+// probe sends the requested probe at its time.
 func (s *sender) probe() {
 	if at := s.d.ProbeAt; at != s.probing {
 		s.probing = at
@@ -141,7 +141,7 @@ func (s *sender) send() {
 	}
 }
 
-// cross takes a packet over the host's link, the queue, and back.
+// cross passes a packet over the host's link, through the queue, and back.
 func (s *sender) cross(size units.Bytes, seq int, probe bool) {
 	m, left := s.m, s.m.Now
 	s.out = max(s.out, m.Now).Add(m.path.LineRate.Duration(size))
@@ -187,7 +187,7 @@ func add(bins []float64, slot int, x float64) []float64 {
 	return bins
 }
 
-// share is what the flows of a name have of the link in each bin.
+// share returns the fraction of the link that the flows of a name have in each bin.
 func (m *model) share(name string) []float64 {
 	all := make([]float64, m.slot()+1)
 	for _, s := range m.flows {
@@ -200,8 +200,8 @@ func (m *model) share(name string) []float64 {
 	return all
 }
 
-// since is how long after from the series is first beyond least for five bins in a row, in ms; -1
-// never.
+// since returns how long after from the series first exceeds least for five bins in a row, in ms,
+// or -1 if it never does.
 func (m *model) since(series []float64, from units.Duration, least float64) float64 {
 	run := 0
 	for i := int(from / m.bin); i < len(series); i++ {

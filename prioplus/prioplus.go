@@ -8,63 +8,62 @@ import (
 )
 
 // PrioPlus is one flow with a virtual priority: Algorithm 1 of the paper around its original CC.
-// Names are the paper's. Where the listing and the text of section 4 differ it follows the text:
-// docs/prioplus.md has the list.
+// Names are the paper's. Where the listing and the text of section 4 differ, it follows the text:
+// docs/prioplus.md lists the differences.
 type PrioPlus struct {
 	inner cc.Steerable // the original CC: its window is cwnd, its additive increase W_AI
 	*constants
 	flow
-	back *wayBack // nil: round trips
+	reverse *reverseDelay // nil: delays are round trips
 }
 
-// constants are those of a channel on a path. Where the base round trip is measured they move with
-// it.
+// constants belong to a channel on a path. They move with the base round trip where it is measured.
 type constants struct {
 	Channel
-	path       cc.Path
-	settings   options
-	hears      cc.EventSet    // what the original CC binds
-	waiOrigin  cc.Packets     // W_AIorigin
-	rtts       uint16         // of linear start until the path is full: BaseBdp/W_LS
-	perPicosec float64        // packets that line rate carries in a picosecond
-	shorter    units.Duration // what a probe takes less than a full packet
-	base       *cc.BaseRTT    // nil: it is what the path says
+	path        cc.Path
+	settings    options
+	innerEvents cc.EventSet    // event binding of the original CC
+	waiOrigin   cc.Packets     // W_AIorigin
+	rtts        uint16         // round trips of linear start until the path is full: BaseBdp/W_LS
+	perPicosec  float64        // packets that line rate carries in a picosecond
+	probeSaving units.Duration // how much shorter a probe's round trip is than a full packet's
+	base        *cc.BaseRTT    // nil: the base round trip is not measured
 }
 
-// flow is the state of one flow beyond that of the original CC.
+// flow is the state of one flow in addition to that of the original CC.
 type flow struct {
-	probeAt   units.Time     // of the one probe timer; 0 when it is not armed
+	probeAt   units.Time     // expiry of the only probe timer; 0: not armed
 	idleSince units.Time     // when the last byte was acknowledged, while idle
 	delay     units.Duration // newest sample, of data or of a probe
 	rttEndSeq uint32         // PSN whose acknowledgement ends a round trip
 	rng       cc.RNG
 	nflow     float32 // #flow
 	countDown uint16  // RTTs at base RTT until #flow is halved
-	// smoothed, in roomGrains: what of a round trip passes in hosts, beside the channel
-	room   uint16
-	consec uint8 // samples beyond D_limit in a row
-	young  uint8 // round trips until cwnd is a share
+	// smoothed part of a round trip in hosts, in addition to the channel, in units of roomGrain
+	hostRoom uint16
+	consec   uint8 // consecutive samples beyond D_limit
+	rampUp   uint8 // round trips until cwnd counts as a fair share
 
 	stopped     bool
-	starting    bool // linearly
+	starting    bool // linear start
 	dualRttPass bool
 	idle        bool // nothing to send
-	counted     bool // the transport fills Left
+	leftKnown   bool // the transport reports Left
 }
 
 const (
-	// maxFlows bounds #flow, as the artifact does.
+	// maxFlows bounds #flow, as in the artifact.
 	maxFlows = 2000
-	// floor is the window at which a flow stops rather than send ever less (the artifact).
-	floor cc.Packets = 0.1
-	// restart is after how many base round trips without anything to send a flow begins anew: what
-	// it knew of the queue is old then. OURS.
-	restart = 4
+	// stopCwnd is the window at which a flow stops instead of sending less (the artifact).
+	stopCwnd cc.Packets = 0.1
+	// restartRTTs is how many base round trips a flow must have nothing to send to count as a new
+	// one: what it knew of the queue is outdated. OURS.
+	restartRTTs = 4
 )
 
 // Events implements cc.Algorithm.
 func (p *PrioPlus) Events() cc.EventSet {
-	return p.hears | cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.RTO, cc.POST)
+	return p.innerEvents | cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.RTO, cc.POST)
 }
 
 // Rank implements cc.Ranked.
@@ -72,21 +71,22 @@ func (p *PrioPlus) Rank() int { return p.Priority }
 
 // Start implements cc.Starter. A flow begins when something is posted on it.
 func (p *PrioPlus) Start(now units.Time) cc.Decision {
-	p.idleSince = now.Add(-restart * p.path.BaseRTT) // it has had nothing to send for ever
+	// it has been idle for long enough to count as new
+	p.idleSince = now.Add(-restartRTTs * p.path.BaseRTT)
 	return p.decide()
 }
 
 // On implements cc.Algorithm.
 func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
-	if p.back != nil {
-		ev = p.back.without(ev, now)
+	if p.reverse != nil {
+		ev = p.reverse.subtract(ev, now)
 	}
-	if !p.hear(ev, now) {
+	if !p.beforeInner(ev, now) {
 		return p.decide()
 	}
 	before := p.inner.Cwnd()
 	d := p.inner.On(ev, now) // line 22
-	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= floor && !p.stopped {
+	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= stopCwnd && !p.stopped {
 		p.yield(max(p.delay, p.Target), now)
 	}
 	if p.stopped || p.starting {
@@ -95,10 +95,11 @@ func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
 	return d
 }
 
-// hear is what comes before the original CC, and whether that hears of it, too.
-func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
+// beforeInner processes an event before the original CC, and reports whether the original CC is to
+// process it, too.
+func (p *PrioPlus) beforeInner(ev *cc.Event, now units.Time) bool {
 	if p.base != nil {
-		p.measure(ev, now)
+		p.measureBase(ev, now)
 	}
 	if ev.Probe {
 		p.onProbe(ev, now)
@@ -108,10 +109,10 @@ func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
 		p.onPost(ev, now)
 	}
 	if ev.Kind != cc.RTT && ev.Kind != cc.ACK && ev.Kind != cc.ECN {
-		return p.hears.Has(ev.Kind)
+		return p.innerEvents.Has(ev.Kind)
 	}
-	p.rest(ev, now)
-	// Acknowledgements of what was sent before the flow stopped say nothing new.
+	p.detectIdle(ev, now)
+	// Acknowledgements of data sent before the flow stopped carry no new information.
 	return !p.stopped && p.newAck(ev, now)
 }
 
@@ -119,22 +120,22 @@ func (p *PrioPlus) hear(ev *cc.Event, now units.Time) bool {
 func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	delay, ok := ev.FabricNear(p.path.BaseRTT)
 	if !ok || ev.Packets <= 0 {
-		return p.hears.Has(ev.Kind)
+		return p.innerEvents.Has(ev.Kind)
 	}
-	p.addRoom(ev, delay)
+	p.updateHostRoom(ev, delay)
 	p.delay = delay
 	rttPass := ev.Acknowledges(p.rttEndSeq)
 	if rttPass {
 		p.rttEndSeq = ev.SndNxt & 0xffffff
 		p.dualRttPass = !p.dualRttPass
-		p.young -= min(p.young, 1)
+		p.rampUp -= min(p.rampUp, 1)
 		if !p.dualRttPass || !p.settings.dual {
 			p.setWAI() // end of the adaptive increase (4.2.3)
 		}
 	}
 	if delay >= p.Limit {
 		if p.consec++; p.consec >= p.settings.filter {
-			p.estimate(delay)
+			p.estimateFlows(delay)
 			p.yield(delay, now)
 			return false
 		}
@@ -142,43 +143,43 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 		p.consec = 0 // on every sample, or two far apart would count as consecutive
 	}
 	if rttPass && delay <= p.Target {
-		p.increase(delay)
+		p.onRoundTrip(delay)
 	} else if rttPass {
 		p.starting = false
 	}
 	return true
 }
 
-// addRoom has the window cover what passes in hosts beside the channel's bytes in the fabric, where
-// ports without time stamps keep packets until they are polled. OURS: the paper's delays are of
-// NICs' time stamps.
-func (p *PrioPlus) addRoom(ev *cc.Event, delay units.Duration) {
-	if ev.LocalGap == 0 && ev.RemoteGap == 0 && p.room == 0 {
+// updateHostRoom makes the window cover what is in hosts, in addition to the channel's bytes in the
+// fabric, where ports without time stamps hold packets until they are polled. OURS: the paper's
+// delays come from NICs' time stamps.
+func (p *PrioPlus) updateHostRoom(ev *cc.Event, delay units.Duration) {
+	if ev.LocalGap == 0 && ev.RemoteGap == 0 && p.hostRoom == 0 {
 		return
 	}
 	hosts := max(0, ev.Delay-delay-ev.LocalAway-ev.RemoteAway)
-	before := p.room
-	p.room = uint16((7*int64(p.room) + min(int64(hosts/roomGrain), math.MaxUint16)) / 8)
-	if p.room/roomStep != before/roomStep {
-		p.inner.Steer(p.Target, least, p.most())
+	before := p.hostRoom
+	p.hostRoom = uint16((7*int64(p.hostRoom) + min(int64(hosts/roomGrain), math.MaxUint16)) / 8)
+	if p.hostRoom/roomStep != before/roomStep {
+		p.inner.Steer(p.Target, minCwnd, p.maxCwnd())
 	}
 }
 
 const (
 	roomGrain = 100 * units.Nanosecond
-	roomStep  = 64 // grains by which the room must change for the window to follow
+	roomStep  = 64 // change of the room, in grains, from which on the window follows
 )
 
-// most is the largest window: BaseBdp and the channel's bytes (the artifact), and what waits in
-// hosts.
-func (p *PrioPlus) most() cc.Packets {
-	return cc.Packets(p.perPicosec * float64(p.Target+units.Duration(p.room)*roomGrain))
+// maxCwnd returns the largest window: BaseBdp and the channel's bytes (the artifact), and what
+// waits in hosts.
+func (p *PrioPlus) maxCwnd() cc.Packets {
+	return cc.Packets(p.perPicosec * float64(p.Target+units.Duration(p.hostRoom)*roomGrain))
 }
 
-// estimate is delay-based flow cardinality estimation (4.3.1): what is in flight, by the cwnd of
-// one.
-func (p *PrioPlus) estimate(delay units.Duration) {
-	if p.young == 0 { // or cwnd is no share of it
+// estimateFlows is delay-based flow cardinality estimation (4.3.1): the bytes in flight divided by
+// this flow's cwnd.
+func (p *PrioPlus) estimateFlows(delay units.Duration) {
+	if p.rampUp == 0 { // otherwise cwnd is not a fair share
 		inflight := float64(delay) * p.perPicosec
 		p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
 	}
@@ -188,13 +189,13 @@ func (p *PrioPlus) estimate(delay units.Duration) {
 
 func (p *PrioPlus) setWAI() { p.inner.SetAI(p.waiOrigin/cc.Packets(p.nflow), 0) }
 
-// increase is what a round trip that ends at or below D_target brings.
-func (p *PrioPlus) increase(delay units.Duration) {
+// onRoundTrip grows the window after a round trip that ends at or below D_target.
+func (p *PrioPlus) onRoundTrip(delay units.Duration) {
 	cwnd := p.inner.Cwnd()
 	p.starting = p.atBase(delay)
 	switch {
 	case p.starting: // linear start (4.2.2)
-		p.inner.SetCwnd(cwnd + p.step())
+		p.inner.SetCwnd(cwnd + p.linearStep())
 		p.countDownFlows()
 	case p.dualRttPass || !p.settings.dual: // start of the dual-RTT adaptive increase (4.2.3)
 		step := cc.Packets(float64(p.Target-delay)/float64(delay)) * cwnd
@@ -208,8 +209,8 @@ func (p *PrioPlus) atBase(delay units.Duration) bool {
 	return delay < p.path.BaseRTT+p.settings.eps
 }
 
-// countDownFlows halves #flow when queues stay empty for longer than so many flows would leave
-// them.
+// countDownFlows halves #flow when queues have been empty for longer than so many flows would leave
+// them empty.
 func (p *PrioPlus) countDownFlows() {
 	if p.countDown > 0 {
 		p.countDown--
@@ -225,19 +226,19 @@ func (p *PrioPlus) yield(delay units.Duration, now units.Time) {
 	p.scheduleProbe(delay, now)
 }
 
-// stop keeps cwnd, which nothing uses until resume replaces it.
+// stop stops the flow. cwnd keeps its value, which is unused until resume replaces it.
 func (p *PrioPlus) stop() {
 	p.stopped, p.starting, p.dualRttPass, p.consec = true, false, false, 0
 }
 
-// scheduleProbe is probing with collision avoidance (4.2.1): no sooner than the queue can drain to
-// D_target, and not all at once.
+// scheduleProbe schedules a probe with collision avoidance (4.2.1): not before the queue can drain
+// to D_target, and not at the same time as other flows.
 func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
 	if p.idle {
-		return // there is nothing to probe for
+		return // there is nothing to send
 	}
 	at := now.Add(max(0, delay-p.Target) + p.rng.Below(p.path.BaseRTT))
-	for at == 0 || at == p.probeAt { // none, and the one before
+	for at == 0 || at == p.probeAt { // 0 means none, and the previous value no new probe
 		at = at.Add(1)
 	}
 	p.probeAt = at
@@ -246,13 +247,13 @@ func (p *PrioPlus) scheduleProbe(delay units.Duration, now units.Time) {
 // onProbe handles the echo of a probe, or its loss.
 func (p *PrioPlus) onProbe(ev *cc.Event, now units.Time) {
 	if p.probeAt == 0 {
-		return // it is late, and nobody waits for it any more
+		return // a late echo
 	}
-	delay, ok := ev.FabricNear(p.path.BaseRTT - p.shorter)
+	delay, ok := ev.FabricNear(p.path.BaseRTT - p.probeSaving)
 	switch {
 	case ok:
-		p.newProbeAck(delay+p.shorter, ev, now)
-	case ev.Kind == cc.RTO || ev.Kind == cc.RTT: // lost, or of no use
+		p.newProbeAck(delay+p.probeSaving, ev, now)
+	case ev.Kind == cc.RTO || ev.Kind == cc.RTT: // lost, or without a delay
 		p.scheduleProbe(p.Target, now)
 	}
 }
@@ -264,31 +265,31 @@ func (p *PrioPlus) newProbeAck(delay units.Duration, ev *cc.Event, now units.Tim
 	case delay >= p.Limit:
 		p.scheduleProbe(delay, now)
 	case p.atBase(delay):
-		p.resume(p.linear(), delay, ev)
+		p.resume(p.linearStartCwnd(), delay, ev)
 		p.starting = true
 		p.countDownFlows()
 	default:
-		p.resume(p.cautious(delay), delay, ev)
-		p.young = uint8(p.settings.patience)
+		p.resume(p.cautiousCwnd(delay), delay, ev)
+		p.rampUp = uint8(p.settings.rampUpRTTs)
 	}
 }
 
-// linear is the window that a linear start begins with.
-func (p *PrioPlus) linear() cc.Packets { return max(p.step(), p.settings.least) }
+// linearStartCwnd returns the first window of a linear start.
+func (p *PrioPlus) linearStartCwnd() cc.Packets { return max(p.linearStep(), p.settings.minResume) }
 
-// step returns the flow's part of W_LS, which is a part of what a round trip without a queue
-// carries, hosts included.
-func (p *PrioPlus) step() cc.Packets {
+// linearStep returns the flow's share of W_LS, which is a fraction of what a round trip without a
+// queue carries, hosts included.
+func (p *PrioPlus) linearStep() cc.Packets {
 	w := p.WLS
-	if p.room > 0 {
-		w *= 1 + cc.Packets(p.room)*cc.Packets(roomGrain)/cc.Packets(p.path.BaseRTT)
+	if p.hostRoom > 0 {
+		w *= 1 + cc.Packets(p.hostRoom)*cc.Packets(roomGrain)/cc.Packets(p.path.BaseRTT)
 	}
 	return w / cc.Packets(p.nflow)
 }
 
-// cautious returns the window to resume with while others send: one packet, because it rests on one
-// sample (4.4). With room it is the flow's part of what is missing to D_target.
-func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
+// cautiousCwnd returns the window to resume with while others send: one packet, because it rests on
+// one sample (4.4). With option room it is the flow's share of what is missing to D_target.
+func (p *PrioPlus) cautiousCwnd(delay units.Duration) cc.Packets {
 	if !p.settings.room {
 		return 1
 	}
@@ -296,26 +297,26 @@ func (p *PrioPlus) cautious(delay units.Duration) cc.Packets {
 	return max(1, min(missing, p.WLS)/cc.Packets(p.nflow))
 }
 
-// resume sends again. The first round trip ends with the first packet after the first window, so
-// that whatever ended one is of the new windows.
+// resume starts sending again. The first round trip ends with the first packet after the first
+// window, so that the samples of all later round trips belong to new windows.
 func (p *PrioPlus) resume(cwnd cc.Packets, delay units.Duration, ev *cc.Event) {
 	p.stop()
-	p.stopped, p.probeAt, p.young = false, 0, 0
+	p.stopped, p.probeAt, p.rampUp = false, 0, 0
 	p.setWAI()
 	p.inner.Resume(cwnd, delay)
 	p.rttEndSeq = (ev.SndNxt + uint32(math.Ceil(float64(cwnd)))) & 0xffffff
 }
 
-// onPost begins a flow, or goes on with one that was idle for a moment.
+// onPost starts a flow, or continues one that was idle for a short time.
 func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	resting := p.stopped && p.probeAt == 0
-	long := p.idle && now.Sub(p.idleSince) >= restart*p.path.BaseRTT
+	long := p.idle && now.Sub(p.idleSince) >= restartRTTs*p.path.BaseRTT
 	p.idle = false
-	p.counted = p.counted || ev.Left > 0
+	p.leftKnown = p.leftKnown || ev.Left > 0
 	switch {
 	case long && p.Direct: // linear start without a probe (4.4)
 		p.delay = p.path.BaseRTT
-		p.resume(p.linear(), p.delay, ev)
+		p.resume(p.linearStartCwnd(), p.delay, ev)
 		p.starting = true
 	case long || resting:
 		p.stop()
@@ -323,13 +324,13 @@ func (p *PrioPlus) onPost(ev *cc.Event, now units.Time) {
 	}
 }
 
-// rest detects that nothing is left to send, so that there is nothing to probe for. A transport
-// that never reported Left does not report it by 0.
-func (p *PrioPlus) rest(ev *cc.Event, now units.Time) {
+// detectIdle detects that nothing is left to send, so that no probe is needed. A transport that
+// never reported Left does not mean 0 by 0.
+func (p *PrioPlus) detectIdle(ev *cc.Event, now units.Time) {
 	switch {
 	case ev.Left > 0:
-		p.counted = true
-	case p.counted && !p.idle:
+		p.leftKnown = true
+	case p.leftKnown && !p.idle:
 		p.idle, p.idleSince, p.probeAt = true, now, 0
 	}
 }
@@ -338,8 +339,8 @@ func (p *PrioPlus) decide() cc.Decision {
 	if p.stopped {
 		return cc.Decision{ProbeAt: p.probeAt}
 	}
-	d := p.inner.Decide()
-	if p.starting && d.Rate == 0 { // many may start at once: none with a burst
+	d := p.inner.Decision()
+	if p.starting && d.Rate == 0 { // many flows may start at once: avoid bursts
 		d.Rate = p.pace(d.Window)
 	}
 	return d

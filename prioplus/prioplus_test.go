@@ -13,7 +13,8 @@ import (
 
 const us = units.Microsecond
 
-// plain is 100 Gb/s and 12 us: BaseBdp is 150 packets of 1000 B, and a microsecond is 12.5 of them.
+// plain is a path of 100 Gb/s and 12 us: BaseBdp is 150 packets of 1000 B, and a microsecond is
+// 12.5 of them.
 var plain = cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 12 * us, Payload: 1000,
 	Signals: cc.SignalDelay, Seed: 1}
 
@@ -28,7 +29,8 @@ type bench struct {
 	d    cc.Decision
 }
 
-// flowOf makes a flow of Swift, or of something else, with the priority of index i-1 of 8; posted.
+// flowOf returns a flow of Swift, or of another algorithm, with the priority of index i-1 of 8, and
+// with data posted.
 func flowOf(t testing.TB, inner, channels string, priority int) *bench {
 	spec, err := cc.Parse(inner)
 	require.NoError(t, err)
@@ -43,10 +45,10 @@ func flowOf(t testing.TB, inner, channels string, priority int) *bench {
 	return b
 }
 
-// fifth is an example: i = 5, D_target 32 us, D_limit 34.4 us, W_LS 18750 B, W_AI 150 B.
+// fifth is the reference example: i = 5, D_target 32 us, D_limit 34.4 us, W_LS 18750 B, W_AI 150 B.
 func fifth(t testing.TB) *bench { return flowOf(t, "swift", "w_middle=18.75pkt", 4) }
 
-// sending is it, sending: cwnd 10000 B, #flow 1, and a round trip that has not ended.
+// sending returns fifth while it sends: cwnd 10000 B, #flow 1, and a round trip that has not ended.
 func sending(t testing.TB) *bench {
 	b := fifth(t)
 	b.probed(20)
@@ -61,7 +63,7 @@ func (b *bench) on(ev cc.Event) {
 	b.d = b.On(&ev, b.now)
 }
 
-// ack acknowledges one packet more, with a delay in microseconds.
+// ack acknowledges one more packet, with a delay in microseconds.
 func (b *bench) ack(delay float64) {
 	b.una++
 	b.sent = max(b.sent, b.una)
@@ -69,8 +71,8 @@ func (b *bench) ack(delay float64) {
 		Delay: units.Duration(delay * float64(us))})
 }
 
-// rttEnd is the acknowledgement that ends a round trip; nothing is sent afterwards until the test
-// says so.
+// rttEnd delivers the acknowledgement that ends a round trip. The test decides what is sent
+// afterwards.
 func (b *bench) rttEnd(delay float64) {
 	b.sent = max(b.sent, b.rttEndSeq)
 	b.una = b.rttEndSeq
@@ -78,9 +80,11 @@ func (b *bench) rttEnd(delay float64) {
 	b.ack(delay)
 }
 
-// probed is the echo of a probe that took what a full packet takes in so many microseconds.
+// probed delivers the echo of a probe, for which a full packet would have taken so many
+// microseconds.
 func (b *bench) probed(delay float64) {
-	b.on(cc.Event{Kind: cc.RTT, Probe: true, Delay: units.Duration(delay*float64(us)) - b.shorter})
+	b.on(cc.Event{Kind: cc.RTT, Probe: true,
+		Delay: units.Duration(delay*float64(us)) - b.probeSaving})
 }
 
 func (b *bench) probeLost() { b.on(cc.Event{Kind: cc.RTO, Probe: true}) }
@@ -88,7 +92,7 @@ func (b *bench) probeLost() { b.on(cc.Event{Kind: cc.RTO, Probe: true}) }
 func (b *bench) bytes() float64 { return float64(b.inner.Cwnd()) * 1000 }
 func (b *bench) wai() float64   { return float64(b.inner.AI()) * 1000 }
 
-// probeWithin says that the probe leaves in [from, to) microseconds.
+// probeWithin checks that the probe is scheduled in [from, to) microseconds.
 func (b *bench) probeWithin(from, to float64) {
 	b.t.Helper()
 	require.True(b.t, b.stopped)
@@ -179,7 +183,7 @@ func TestDualRTTAdaptiveIncrease(t *testing.T) {
 	assert.InDelta(t, 150+5000, b.wai(), 1e-9, "half of cwnd at most")
 }
 
-// Without the second of two round trips, every one applies a step (figure 10c's comparison).
+// Without the dual-RTT rule every round trip applies a step (comparison of figure 10c).
 func TestAdaptiveIncreaseEveryRoundTrip(t *testing.T) {
 	b := sending(t)
 	b.settings.dual = false
@@ -218,7 +222,7 @@ func TestFilter(t *testing.T) {
 	}
 }
 
-// The counter begins at 0 again after a stop: the artifact's stays.
+// The counter starts at 0 after a stop, in contrast to the artifact.
 func TestFilterAfterResume(t *testing.T) {
 	b := sending(t)
 	b.ack(35)
@@ -245,7 +249,8 @@ func TestFlowStart(t *testing.T) {
 	b.probeWithin(0, 12)
 }
 
-// A resumed flow spreads its first window over a round trip, and every one until there is a queue.
+// A resumed flow spreads its first window over a round trip, and every further one until there is a
+// queue.
 func TestLinearStartIsPaced(t *testing.T) {
 	b := flowOf(t, "swift", "8", 0)
 	b.probed(12)
@@ -259,8 +264,8 @@ func TestLinearStartIsPaced(t *testing.T) {
 	assert.Equal(t, cc.Sending, b.Snapshot().Channel.State)
 }
 
-// When nothing is left there is nothing to probe for; what is posted later begins anew when what
-// the flow knew of the queue is old.
+// When nothing is left to send, no probe is sent. Data posted later starts a new flow when what the
+// flow knew of the queue is outdated.
 func TestIdle(t *testing.T) {
 	b := sending(t)
 	b.left = 0
@@ -270,7 +275,7 @@ func TestIdle(t *testing.T) {
 	b.now = b.now.Add(40 * us)
 	b.left = 5000
 	b.on(cc.Event{Kind: cc.POST})
-	assert.Equal(t, window, b.d.Window, "goes on")
+	assert.Equal(t, window, b.d.Window, "continues")
 
 	b.left = 0
 	b.ack(20)
@@ -311,7 +316,7 @@ func TestHighFlowStopsAndStartsAnew(t *testing.T) {
 	assert.InDelta(t, 150_000/float64(flows), b.bytes(), 1e-3)
 }
 
-// While a flow is stopped, acknowledgements leave the timer alone, and a late echo nothing.
+// While a flow is stopped, acknowledgements do not change the timer, and a late echo has no effect.
 func TestStopped(t *testing.T) {
 	b := sending(t)
 	b.ack(35)
@@ -326,7 +331,7 @@ func TestStopped(t *testing.T) {
 	require.False(t, b.stopped)
 	sends := b.flow
 	b.probed(50)
-	assert.Equal(t, sends, b.flow, "nobody waits for it any more")
+	assert.Equal(t, sends, b.flow, "a late echo has no effect")
 }
 
 func TestLostProbe(t *testing.T) {
@@ -340,8 +345,8 @@ func TestLostProbe(t *testing.T) {
 	}
 }
 
-// Timeouts of data are the original CC's; below a tenth of a packet the flow stops, and #flow is
-// not touched.
+// Timeouts of data belong to the original CC. Below a tenth of a packet the flow stops, and #flow
+// does not change.
 func TestFloor(t *testing.T) {
 	b := sending(t)
 	flows, rounds := b.nflow, b.countDown
@@ -354,7 +359,8 @@ func TestFloor(t *testing.T) {
 	assert.EqualValues(t, 1, b.Snapshot().Cuts[cc.Yielded])
 }
 
-// The floor is not tested on a resume: with W_LS/#flow below it a flow would never send again.
+// The least window is not tested on a resume: with W_LS/#flow below it a flow would never send
+// again.
 func TestFloorDoesNotStopAResume(t *testing.T) {
 	b := sending(t)
 	b.nflow = 1000
@@ -367,7 +373,7 @@ func TestFloorDoesNotStopAResume(t *testing.T) {
 	assert.False(t, b.stopped)
 }
 
-// What cannot be is not a sample: neither does it stop a flow, nor end a round trip.
+// Impossible values are not samples: they neither stop a flow nor end a round trip.
 func TestNoSample(t *testing.T) {
 	b := sending(t)
 	b.ack(35)
@@ -385,7 +391,7 @@ func TestNoSample(t *testing.T) {
 	assert.True(t, b.stopped)
 }
 
-// The hosts' part of a delay is no queue.
+// The hosts' part of a delay does not count as a queue.
 func TestEndpointDelay(t *testing.T) {
 	path := plain
 	path.Signals |= cc.SignalEndpoint
@@ -406,7 +412,7 @@ func TestEndpointDelay(t *testing.T) {
 	assert.True(t, b.stopped)
 }
 
-// A delay below the base is a clock or a route that changed: queues are empty.
+// A delay below the base means that a clock or a route has changed, and counts as empty queues.
 func TestDelayBelowBase(t *testing.T) {
 	b := sending(t)
 	b.rttEnd(1)
@@ -414,7 +420,7 @@ func TestDelayBelowBase(t *testing.T) {
 	assert.InDelta(t, 150, b.wai(), 1e-9)
 }
 
-// A stop ends the adaptive increase: nothing of it is left when the flow comes back.
+// A stop ends the adaptive increase: nothing of it remains after the resume.
 func TestStopEndsAdaptiveIncrease(t *testing.T) {
 	b := sending(t)
 	b.rttEnd(24)
@@ -426,7 +432,7 @@ func TestStopEndsAdaptiveIncrease(t *testing.T) {
 	assert.False(t, b.dualRttPass)
 }
 
-// PSNs wrap.
+// PSNs wrap around.
 func TestRoundTripsAcrossTheWrap(t *testing.T) {
 	b := fifth(t)
 	b.una, b.sent = 0xfffff0, 0xfffff0
@@ -441,14 +447,14 @@ func TestRoundTripsAcrossTheWrap(t *testing.T) {
 	assert.Equal(t, 5, ends, "of 100 packets, 20 in flight")
 }
 
-// State is what one flow of ten thousand costs beyond its original CC.
+// The state of one flow must be small where there are ten thousand.
 func TestStateIsSmall(t *testing.T) {
 	size := unsafe.Sizeof(flow{})
 	t.Logf("%d bytes", size)
 	assert.LessOrEqual(t, size, uintptr(48))
 }
 
-// LEDBAT inside: the same channel, the same rules.
+// With LEDBAT as the original CC the channel and the rules are the same.
 func TestLEDBATInside(t *testing.T) {
 	b := flowOf(t, "ledbat-dc", "8", 4)
 	b.probed(20)
@@ -467,7 +473,7 @@ func TestLEDBATInside(t *testing.T) {
 	assert.InDelta(t, 1/float64(b.nflow), float64(b.inner.AI()), 1e-6, "gain 1, over #flow")
 }
 
-// A line rate that is a guess is no limit of a linear start.
+// A guessed line rate does not limit a linear start.
 func TestNoPaceOfAGuess(t *testing.T) {
 	b := fifth(t)
 	b.probed(12)

@@ -8,17 +8,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// remedies are our answers to what the paper's rules do badly.
+// remedies are our options against weaknesses of the paper's rules.
 const remedies = ",room=on,patience=20"
 
 const seeds = 4
 
-// The window of a flow that takes over from the channel below grows by a part of itself in two
-// round trips, from one packet: milliseconds. With room it begins with its part of what is missing.
+// A flow that takes over from the channel below grows by a fraction of its window in two round
+// trips, from one packet, which takes milliseconds. With room it begins with its share of what is
+// missing.
 func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
 	for _, c := range []struct {
 		name             string
-		paper, ours, way float64 // ms, and that of the paper is at least way times longer
+		paper, ours, way float64 // ms; paper's time is at least way times longer
 	}{
 		{"6 over 5", 2.5, 0.6, 5},
 		{"6 over 2", 0.5, 0.3, 2},
@@ -34,9 +35,9 @@ func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
 	}
 }
 
-// A flow that resumed with a packet and stops soon after takes #flow for what its packet is of the
-// queue, some hundred where two is right; the link idles until that has worn off. With patience it
-// waits until its window is a share.
+// A flow that resumed with one packet and stops soon after estimates #flow from the ratio of the
+// queue to that packet, some hundred where two is right; the link then idles until the estimate has
+// decayed. With patience it does not estimate #flow until its window is a fair share.
 func TestOverestimate(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -52,12 +53,12 @@ func TestOverestimate(t *testing.T) {
 		assert.Greater(t, paper.flows, c.paper, c.name)
 		assert.Less(t, ours.flows, c.ours, c.name)
 		assert.Less(t, ours.idle, paper.idle/2, c.name)
-		assert.Less(t, ours.back, paper.back, c.name)
+		assert.Less(t, ours.recovery, paper.recovery, c.name)
 	}
 }
 
-// late is how long one more flow takes to half of its share among n of its priority, and how fair
-// they are to each other in the end.
+// late returns how long one more flow takes to get half of its share among n of its priority, and
+// how fair the shares are in the end.
 func late(t testing.TB, inner, more string, n int, seed uint64) (half float64) {
 	m := newModel(plain, seed)
 	for range n {
@@ -68,8 +69,8 @@ func late(t testing.TB, inner, more string, n int, seed uint64) (half float64) {
 	return m.since(m.share("new"), 2*units.Millisecond, 0.5/float64(n+1))
 }
 
-// What Swift adds in a round trip is for 150 flows; a latecomer among few gets its share in some
-// hundred round trips. A larger increase costs little: #flow divides it where flows are many.
+// Swift's additive increase is for 150 flows: a latecomer among few gets its share in some hundred
+// round trips. A larger increase costs little, since #flow divides it where flows are many.
 func TestLatecomers(t *testing.T) {
 	for _, n := range []int{4, 9} {
 		for seed := range uint64(2) {
@@ -83,7 +84,8 @@ func TestLatecomers(t *testing.T) {
 	}
 }
 
-// An incast of 300 flows fills the link as soon as #flow is known, with the remedies and without.
+// An incast of 300 flows fills the link as soon as #flow is estimated, with the remedies and
+// without.
 func TestIncast(t *testing.T) {
 	for _, c := range []struct{ inner, more string }{{"swift", ""}, {"swift", remedies},
 		{"swift:ai=2", remedies}, {"ledbat-dc", ""}} {

@@ -18,7 +18,7 @@ func specOf(t testing.TB, inner, channels string, priority int) Spec {
 	return Spec{spec, ch, priority}
 }
 
-// takeover is n flows of a higher priority over n of a lower one: the higher ones join at 2 ms and
+// takeover is n flows of a higher priority over n of a lower one: the higher ones start at 2 ms and
 // end at 6 ms.
 type takeover struct {
 	n         int
@@ -26,11 +26,11 @@ type takeover struct {
 	partial   bool
 
 	up        float64 // ms until the higher ones have the link
-	back      float64 // ms after their end until the link is full again
-	idle      float64 // ms of an idle link in the 2 ms after their end, in all
+	recovery  float64 // ms after their end until the link is full again
+	idle      float64 // total ms of idle link in the 2 ms after their end
 	lowStops  int
 	highStops int
-	flows     float64 // most that a lower flow took #flow for
+	flows     float64 // largest #flow of a lower flow
 }
 
 func (k *takeover) run(t testing.TB, seed uint64) {
@@ -43,7 +43,7 @@ func (k *takeover) run(t testing.TB, seed uint64) {
 	m.run(10 * units.Millisecond)
 	all := m.share("")
 	k.up = m.since(m.share("high"), 2*units.Millisecond, 0.95)
-	k.back = m.since(all, 6*units.Millisecond, 0.9)
+	k.recovery = m.since(all, 6*units.Millisecond, 0.9)
 	k.idle = 2 * (1 - mean(all[6*units.Millisecond/m.bin:8*units.Millisecond/m.bin]))
 	k.lowStops, k.highStops, k.flows = 0, 0, 0
 	for _, s := range m.flows {
@@ -56,7 +56,7 @@ func (k *takeover) run(t testing.TB, seed uint64) {
 	}
 }
 
-// takeovers are the cases of a check in another packet model, with settings for all flows.
+// takeovers are cases checked in another packet model, with parameters for all flows.
 func takeovers(t testing.TB, inner, more string) map[string]*takeover {
 	two := func(n, high, low int, options string) *takeover {
 		return &takeover{n: n, high: specOf(t, inner, "n=8,"+options+more, high-1),
@@ -69,7 +69,7 @@ func takeovers(t testing.TB, inner, more string) map[string]*takeover {
 	}
 }
 
-// mean answers the means of some seeds; flows is the most of all.
+// mean returns the means over some seeds; flows is the maximum.
 func (k takeover) mean(t testing.TB, seeds int) takeover {
 	sum := takeover{}
 	for seed := range uint64(seeds) {
@@ -78,7 +78,7 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 			k.up = 4 // not before they ended
 		}
 		sum.up += k.up / float64(seeds)
-		sum.back += k.back / float64(seeds)
+		sum.recovery += k.recovery / float64(seeds)
 		sum.idle += k.idle / float64(seeds)
 		sum.flows = max(sum.flows, k.flows)
 		sum.lowStops += k.lowStops
@@ -87,9 +87,8 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 	return sum
 }
 
-// What came of the same rules in another packet model, written by somebody else; both
-// let a packet leave when part of it is within the window. The spans hold its figures and the
-// spread of ours over seeds.
+// The intervals contain the results of the same rules in an independently written packet model, and
+// the spread of ours over seeds. Both models send a packet when part of it is within the window.
 func TestModelCheck(t *testing.T) {
 	cases := takeovers(t, "swift", "")
 	for _, c := range []struct {
@@ -106,11 +105,11 @@ func TestModelCheck(t *testing.T) {
 			k.run(t, seed)
 			t.Logf("%-16s seed %d: up %.2f ms, back %.2f ms, idle %.2f ms, stops low %d high %d, "+
 				"#flow %.0f",
-				c.name, seed, k.up, k.back, k.idle, k.lowStops, k.highStops, k.flows)
+				c.name, seed, k.up, k.recovery, k.idle, k.lowStops, k.highStops, k.flows)
 			assert.GreaterOrEqual(t, k.up, c.upLow, c.name)
 			assert.LessOrEqual(t, k.up, c.upHigh, c.name)
-			assert.GreaterOrEqual(t, k.back, c.backLow, c.name)
-			assert.LessOrEqual(t, k.back, c.backHigh, c.name)
+			assert.GreaterOrEqual(t, k.recovery, c.backLow, c.name)
+			assert.LessOrEqual(t, k.recovery, c.backHigh, c.name)
 		}
 	}
 }

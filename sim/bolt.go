@@ -8,17 +8,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Bolt is what switches have where Bolt controls packets of a path MTU, with the authors'
-// parameters for a single bottleneck.
+// Bolt is the configuration of switches for Bolt at a path MTU, with the authors' parameters for a
+// single bottleneck.
 func Bolt(pathMTU units.Bytes) fabric.Bolt {
 	added := units.Bytes(wire.XCHLen + wire.InnerLen + extension.BoltLen)
 	return fabric.Bolt{Frame: pathMTU + dataOverhead + added + frameCheck}
 }
 
-// frameCheck is what a switch stores of a frame in addition to what a Buf has of it.
+// frameCheck is what a switch stores of a frame beyond the bytes of its Buf.
 const frameCheck = 4
 
-// src is the signal that switches report to the sender, where those between two hosts do.
+// src returns cc.SignalSRC if all switches between two hosts report to the sender.
 func (s *Simulation) src(from, to int) cc.Signals {
 	if s.Net.Bolt(from, to, s.Scheme.TrafficClass) {
 		return cc.SignalSRC

@@ -25,8 +25,8 @@ func boltNetwork(t *testing.T, c fabric.Bolt) *fabric.Network {
 	return net
 }
 
-// One flow fills the link, and its queue stays near CC_THRESH, two packets: it hears of it before
-// its packets have been acknowledged.
+// One flow fills the link, and its queue stays near CC_THRESH, two packets: reports about the queue
+// arrive before its packets are acknowledged.
 func TestBoltHoldsItsQueue(t *testing.T) {
 	for _, mtu := range []units.Bytes{1024, 4096} {
 		bolt := sim.Bolt(mtu)
@@ -51,15 +51,14 @@ func TestBoltHoldsItsQueue(t *testing.T) {
 		mean, p99, longest := queue.Mean(from, to)/frame, queue.Percentile(99, from, to)/frame,
 			queue.Max(from, to)/frame
 		t.Logf("MTU %d: used %.4f, queue mean %.2f, p99 %.2f, longest %.2f packets, %+v",
-			int64(mtu), used, mean, p99, longest, f.Conn.QP.Snapshot())
+			int64(mtu), used, mean, p99, longest, f.Conn.QP.Stats().Congestion)
 		assert.Greater(t, used, 0.98)
 		assert.InDelta(t, 2, mean, 1.5)
 		assert.Less(t, p99, 6.)
 	}
 }
 
-// A path without switches that run Bolt, or for another class of packets than ours, is no path for
-// it.
+// A path is not one for Bolt without switches that run Bolt, nor for packets of another class.
 func TestBoltNeedsItsSwitches(t *testing.T) {
 	spec, err := cc.Parse("bolt")
 	require.NoError(t, err)
@@ -84,8 +83,8 @@ func TestBoltNeedsItsSwitches(t *testing.T) {
 	}
 }
 
-// Frames that are lost, doubled, late or broken, flags and reports among them, cost time and
-// nothing else.
+// Lost, duplicated, late or corrupted frames, including those with flags and reports, cost only
+// time.
 func TestBoltWithFaults(t *testing.T) {
 	for _, selective := range []bool{false, true} {
 		net := boltNetwork(t, sim.Bolt(1024))
@@ -106,7 +105,7 @@ func TestBoltWithFaults(t *testing.T) {
 		require.NoError(t, net.Run(units.Time(200*units.Millisecond)))
 		require.Empty(t, cl.Errors)
 		require.NotZero(t, done)
-		c := cl.Nodes[0].Endpoint.Counters()
+		c := cl.Nodes[0].Endpoint.Stats()
 		assert.NotZero(t, c.SwitchReports)
 		assert.NotZero(t, c.DropICRC)
 		assert.Zero(t, c.DropUnnegotiated+c.DropTag, "broken ones are found by their ICRC")

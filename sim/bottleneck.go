@@ -8,64 +8,64 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
 // Bottleneck is the scenario of flows that share one link: each has a sender of its own, and all
-// have one receiver. Its Result has the queue of that link first, as bytes of the link: over its
-// rate the length is the delay.
+// have the same receiver. The first queue of its Result is that of the link, in bytes on the link:
+// divided by the rate, the length is the delay.
 type Bottleneck struct {
-	Seed    uint64
-	Rate    units.BitRate                         // of all links
-	Delay   units.Duration                        // of all links, but of senders' with DelayOf
+	Seed uint64
+	Rate units.BitRate // of all links
+	// of all links except those of senders with DelayOf
+	Delay   units.Duration
 	DelayOf func(sender int) units.Duration       // unless nil
-	Place   func(flow int) (sender, receiver int) // unless nil; two flows may not share both
+	Place   func(flow int) (sender, receiver int) // unless nil; no two flows may share both
 	HostOf  func(host int, c *fabric.HostConfig)  // unless nil; senders come before receivers
 	PathMTU units.Bytes                           // 0 means 1024
 	Chunk   units.Bytes                           // longest message of a flow; 0 means 1 MiB
 	Timeout uint8                                 // code of the ACK timeout; 0 means 12, 16.8 ms
 	Plain   bool                                  // the receiver is any RoCEv2 peer
-	// Coalesce is how long the receiver collects what it acknowledges at once.
+	// Coalesce is the time for which the receiver collects acknowledgements into one ACK.
 	Coalesce   units.Duration
 	Controller func(host int, now units.Time) (cc.Controller, error) // see Scheme
 
 	ECN    fabric.ECN
 	ECNOf  map[uint8]fabric.ECN // of flows of a DSCP, in place of ECN
 	Bolt   fabric.Bolt          // when Bolt controls a flow; the zero value means sim.Bolt
-	CNPs   units.Duration       // least time between CNPs of a flow; 0 is transport's default
-	Buffer units.Bytes          // of a switch; 0 is without limit
+	CNPs   units.Duration       // minimum time between CNPs of a flow; 0 means transport's default
+	Buffer units.Bytes          // of a switch; 0 means no limit
 	Switch *fabric.SwitchConfig // unless nil, in place of Buffer, ECN, ECNOf and Bolt
 	// Tokens, unless 0, is the queue of TOKENs. With several receivers, and so two switches, the
-	// Result's second queue is theirs on the way back.
+	// second queue of the Result is the one for TOKENs on the way back.
 	Tokens int
 
 	Until    units.Duration
 	Interval units.Duration // of the goodput; 0 means 20 µs
 	// Prepare, unless nil, is called at time zero.
 	Prepare func(*Simulation)
-	// Jitter, Noise and KeepGaps are those of Workload.
+	// Jitter, Noise and KeepGaps have the meaning they have in Workload.
 	Jitter   units.Duration
 	Noise    func(*rand.Rand) units.Duration
 	KeepGaps bool
 }
 
-// Warm is how long before time zero the connections of declared flows, and with them their
+// Warm is the time before time zero at which the connections of declared flows, and with them their
 // algorithms, are made.
 const Warm = warm
 
-// TokenFrame is what a TOKEN takes of a link.
+// TokenFrame is the length of a TOKEN on a link.
 const TokenFrame = Overhead + 12
 
-// unstored is what a packet takes of a link and not of a switch's buffer.
+// unstored is the part of a packet's length on a link that takes no room in a switch's buffer.
 const unstored = 20
 
-// linkBytes is how much more a packet takes of a link than of a switch's buffer.
+// linkBytes is the difference between a packet's length on a link and in a switch's buffer.
 func linkBytes(packet units.Bytes) float64 { return float64(packet) / float64(packet-unstored) }
 
-// Run runs flows through the bottleneck until all have ended or stopped, or the time is over. It
-// overwrites From and To by Place.
+// Run runs flows through the bottleneck until all have ended or stopped, or the time is over. Place
+// overwrites From and To.
 func (b Bottleneck) Run(ctx context.Context, flows []Flow) (*Result, error) {
 	s, err := b.Scenario(flows)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b Bottleneck) Run(ctx context.Context, flows []Flow) (*Result, error) {
 	return s.Run(ctx)
 }
 
-// Scenario is the scenario of flows through the bottleneck.
+// Scenario returns the scenario of flows through the bottleneck.
 func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 	b.fill()
 	flows = slices.Clone(flows)
@@ -97,7 +97,7 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 			Plain: b.Plain,
 		},
 		Scheme: Scheme{
-			Controller: b.Controller, CNPInterval: b.CNPs, AnswerClass: AnswerDSCP << 2,
+			Controller: b.Controller, CNPInterval: b.CNPs, AnswerClass: ReplyDSCP << 2,
 			Selective: tokens, Switch: b.switches(flows),
 		},
 		Workload: Workload{Flows: flows, Jitter: b.Jitter, Noise: b.Noise, KeepGaps: b.KeepGaps},
@@ -111,20 +111,20 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 
 func (b *Bottleneck) fill() {
 	if b.PathMTU == 0 {
-		b.PathMTU = transport.MTU1024
+		b.PathMTU = units.KiB
 	}
 	if b.Timeout == 0 {
 		b.Timeout = 12
 	}
 }
 
-// Capacity is the payload, in bits a second, that a link carries.
+// Capacity returns the payload, in bits per second, that a link carries.
 func (b Bottleneck) Capacity() float64 {
 	b.fill()
 	return Capacity(b.Rate, b.PathMTU)
 }
 
-// BaseRTT is that of a full packet and its acknowledgement through links of Delay.
+// BaseRTT returns the round-trip time of a full packet and its ACK through links of Delay.
 func (b Bottleneck) BaseRTT() units.Duration {
 	b.fill()
 	net := bottleneck{b, places{senders: 1, receivers: 1}}.Build(fabric.Parts{
@@ -134,10 +134,10 @@ func (b Bottleneck) BaseRTT() units.Duration {
 	return net.BaseRTT(0, 1, b.PathMTU+dataOverhead, dataOverhead+wire.AETHLen)
 }
 
-// places is how many hosts send, and how many receive.
+// places returns the numbers of sending and of receiving hosts.
 type places struct{ senders, receivers int }
 
-// place gives flows their hosts: the senders are the first, then come the receivers.
+// place assigns hosts to flows: first the senders, then the receivers.
 func (b *Bottleneck) place(flows []Flow) (at places, err error) {
 	place := b.Place
 	if place == nil {
@@ -162,7 +162,7 @@ func (b *Bottleneck) place(flows []Flow) (at places, err error) {
 	return at, nil
 }
 
-// switches are those of the bottleneck.
+// switches returns the configuration of the bottleneck's switches.
 func (b *Bottleneck) switches(flows []Flow) fabric.SwitchConfig {
 	if b.Switch != nil {
 		return *b.Switch
@@ -178,7 +178,7 @@ func (b *Bottleneck) switches(flows []Flow) fabric.SwitchConfig {
 }
 
 // bottleneck is a star whose last host receives, or two switches, one with the senders and one with
-// the receivers. The bottleneck is what the first switch has behind its senders.
+// the receivers. The bottleneck is the first switch's link away from its senders.
 type bottleneck struct {
 	Bottleneck
 	places

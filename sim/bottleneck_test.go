@@ -27,8 +27,8 @@ func control(t *testing.T, text string) cc.Spec {
 	return spec
 }
 
-// A flow alone takes a base round trip and its bytes at the link's payload rate, and its start is
-// the zero of its time.
+// A flow alone takes a base round trip plus its bytes at the payload rate of the link, and its
+// times count from its start.
 func TestOneFlow(t *testing.T) {
 	c := Bottleneck{Until: units.Millisecond}
 	r := run(t, c, Flow{Start: 50 * us, Bytes: 1_024_000, Control: control(t, "fixed")})
@@ -43,8 +43,8 @@ func TestOneFlow(t *testing.T) {
 	assert.Less(t, r.End, 200*us, "it ends when all flows have")
 }
 
-// A flow that stops sends nothing from then on: what was on its way still arrives, and the other
-// one has the link.
+// A stopped flow sends nothing more: its packets in flight still arrive, and the other flow has the
+// link.
 func TestStop(t *testing.T) {
 	swift := control(t, "swift:base_target=rtt+10us")
 	r := run(t, Bottleneck{Until: 2 * units.Millisecond},
@@ -57,7 +57,7 @@ func TestStop(t *testing.T) {
 	assert.InDelta(t, 0.5, r.Jain(1100*us, 1900*us), 0.01)
 }
 
-// The queue is in the link's bytes: what a fixed window beyond the path's BDP leaves waiting.
+// The queue is counted in the link's bytes: the part of a fixed window beyond the path's BDP.
 func TestQueueIsDelay(t *testing.T) {
 	fixed := control(t, "fixed:window=102400B")
 	r := run(t, Bottleneck{Until: units.Millisecond}, Flow{Control: fixed}, Flow{Control: fixed})
@@ -67,21 +67,22 @@ func TestQueueIsDelay(t *testing.T) {
 		units.Time(900*us)), 0.15, "ACKs come for several packets at once")
 }
 
-// An algorithm hears what is left of the flow, not of what is posted, and only the events it wants.
+// An algorithm gets the remaining bytes of the flow, not of the posted messages, and only the
+// events of its EventSet.
 func TestLeft(t *testing.T) {
 	var left []units.Bytes
 	tr := &Trace{Flow: Flow{Bytes: 10_000}, Window: &fabric.Series{}, payload: 1000}
 	a := &tap{Algorithm: listener{func(ev *cc.Event) { left = append(left, ev.Left) }}, trace: tr}
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 1)
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 3_000}, 2)
-	a.On(&cc.Event{Kind: cc.TX, Packets: 1, Bytes: 1_000}, 3) // it did not ask for those
+	a.On(&cc.Event{Kind: cc.TX, Packets: 1, Bytes: 1_000}, 3) // not in its EventSet
 	a.On(&cc.Event{Kind: cc.ACK, Bytes: 4_000}, 4)
 	assert.Equal(t, []units.Bytes{7_000, 4_000, 0}, left)
 	assert.True(t, tr.Ended)
 	assert.Len(t, tr.Sent, 1)
 }
 
-// A rate that changes while a packet waits counts at once, or with KeepGaps from the next packet
+// A rate that changes while a packet waits applies at once or, with KeepGaps, from the next packet
 // on.
 func TestKeepGaps(t *testing.T) {
 	for _, keep := range []bool{false, true} {
@@ -98,7 +99,7 @@ func TestKeepGaps(t *testing.T) {
 	}
 }
 
-// rates is an algorithm that says one after the other.
+// rates is an algorithm that sets a sequence of rates.
 type rates []units.BitRate
 
 func (r *rates) Events() cc.EventSet              { return cc.Events(cc.ACK, cc.TX) }
@@ -125,8 +126,8 @@ func TestJain(t *testing.T) {
 	assert.InDelta(t, 0.9, Jain(2, 1), 1e-12)
 }
 
-// Flows between pairs of hosts share the link between two switches; what goes back has the other
-// direction.
+// Flows between pairs of hosts share the link between two switches; packets in the other direction
+// use its other half.
 func TestPairs(t *testing.T) {
 	fixed := control(t, "fixed:window=102400B")
 	pairs := func(flow int) (int, int) { return flow % 2, flow % 2 }
@@ -146,7 +147,7 @@ func TestPairs(t *testing.T) {
 	assert.ErrorContains(t, err, "flows 0 and 2")
 }
 
-// A lossless switch pauses senders, and what it holds at most is known.
+// A lossless switch pauses senders, and its largest occupancy is known.
 func TestPause(t *testing.T) {
 	fixed := control(t, "fixed:window=1MB")
 	lossless := fabric.HPCCSwitch(units.MiB, 0.125, fabric.ECN{}, 2*us, 0)

@@ -9,25 +9,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// onLink is how long so many full packets of 1024 bytes under Bolt are on the link.
+// onLink is the time that a number of full packets of 1024 bytes under Bolt take on the link.
 func onLink(packets units.Bytes) units.Duration {
 	return (100 * units.Gbps).Duration(packets * (Bolt(1024).Frame + unstored))
 }
 
-// percentile of the queue's delay.
+// percentile returns a percentile of the queue's delay.
 func delay(r *Result, p float64, from, to units.Duration) units.Duration {
 	return (100 * units.Gbps).Duration(units.Bytes(r.Queues[0].Length.Percentile(p,
 		units.Time(from), units.Time(to))))
 }
 
-// used is the share of the link that carried something. Result counts payload.
+// used is the share of time in which the link was busy. Result counts payload.
 func used(r *Result, from, to units.Duration) float64 {
 	goodput := r.Goodput().Mean(units.Time(from), units.Time(to))
 	return goodput * float64(Bolt(1024).Frame+unstored) / 1024 / 100e9
 }
 
-// 32 senders: each knows of the queue before a round trip is over, all have their share, and one
-// that stays has the link again when the others leave.
+// 32 senders: each gets a report on the queue before a round trip is over, all have their share,
+// and the one that stays has the whole link after the others stop.
 func TestBoltIncast(t *testing.T) {
 	const senders, ms = 32, units.Millisecond
 	bolt := control(t, "bolt")
@@ -37,8 +37,8 @@ func TestBoltIncast(t *testing.T) {
 	}
 	r := run(t, Bottleneck{Until: 11 * ms, Jitter: 5 * us}, flows...)
 
-	// The acknowledgement of the first packet is back after a base round trip, and the queue that
-	// it waited in.
+	// The acknowledgement of the first packet arrives after a base round trip plus its time in
+	// the queue.
 	for i, f := range r.Traces {
 		require.NotEmpty(t, f.Window.Times, i)
 		require.Less(t, f.Window.Values[0], 102., "a cut")

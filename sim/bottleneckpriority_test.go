@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Two flows of a priority over two of a lower one, as packets through the transport, probes among
-// them: the higher ones take the link, the lower ones stop, and have it again when those end.
-// prioplus has the same in a model, and more of it.
+// Two flows of a priority above two of a lower one, as packets through the transport, with probes:
+// the higher ones take the link, the lower ones stop, and have it again when those end. prioplus
+// tests the same and more in a model.
 func TestVirtualPriority(t *testing.T) {
 	for _, c := range []struct {
 		name, inner     string
@@ -21,7 +21,7 @@ func TestVirtualPriority(t *testing.T) {
 		up, back        float64 // ms, at most
 	}{
 		{"6 over 5", "swift", 6, 5, "low=1", "", 3.5, 1},
-		// no noise: the lower ones hold on for longer than in the model,
+		// without noise: the lower ones continue longer than in the model,
 		{"6 over 5, with room and patience", "swift", 6, 5, "low=1", ",room=on,patience=20", 1.7,
 			0.5},
 		{"6 over 2", "swift", 6, 2, "low=0", "", 1, 1},

@@ -25,11 +25,11 @@ func Compare(ctx context.Context, s Scenario, schemes ...Scheme) ([]*Result, err
 	return results, nil
 }
 
-// SmallFlow is below what size WriteTable counts a flow as small.
+// SmallFlow is the size below which WriteTable counts a flow as small.
 const SmallFlow = units.Bytes(100_000)
 
-// WriteTable writes one line for each result: slowdowns of small and of all flows, the most that
-// a switch held, marks, drops and pauses.
+// WriteTable writes one line per result: slowdowns of small and of all flows, the largest occupancy
+// of a switch, marks, drops and pauses.
 func WriteTable(w io.Writer, results ...*Result) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(t,
@@ -43,7 +43,8 @@ func WriteTable(w io.Writer, results ...*Result) error {
 	return t.Flush()
 }
 
-// Slowdowns returns those of the flows below a size, in ascending order; 0 is all flows.
+// Slowdowns returns the slowdowns of flows below a size, in ascending order; size 0 means all
+// flows.
 func (r *Result) Slowdowns(below units.Bytes) (v []float64) {
 	for _, f := range r.Flows {
 		if below == 0 || f.Bytes < below {
@@ -54,8 +55,8 @@ func (r *Result) Slowdowns(below units.Bytes) (v []float64) {
 	return v
 }
 
-// BySize returns a percentile of slowdown for each class of flows by size, of which the i-th has
-// flows up to bounds[i]. Classes without flows are left out, in x too.
+// BySize returns a percentile of slowdown for each class of flows by size; class i has flows up to
+// bounds[i]. Classes without flows are left out, also of x.
 func (r *Result) BySize(percentile float64, bounds ...units.Bytes) (x, y []float64) {
 	classes := make([][]float64, len(bounds))
 	for _, f := range r.Flows {
@@ -72,7 +73,7 @@ func (r *Result) BySize(percentile float64, bounds ...units.Bytes) (x, y []float
 	return x, y
 }
 
-// Mean is the arithmetic mean; 0 of nothing.
+// Mean returns the arithmetic mean; 0 of no values.
 func Mean(v []float64) float64 {
 	sum := 0.0
 	for _, x := range v {

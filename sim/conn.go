@@ -10,32 +10,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// outstanding messages of one flow: the next one is posted before the last one is acknowledged.
+// outstanding messages of one flow: the next is posted before the last one is acknowledged.
 const outstanding = 2
 
-// Conn is a connection between two nodes, seen from the one that sends flows.
+// Conn is a connection between two nodes. From is the end that sends flows.
 type Conn struct {
 	QP, Remote *transport.QueuePair
 	From, To   *Node
 	// Written, unless nil, is called for every message that Write posted, in order, inside Poll.
 	Written func(status transport.Status, now units.Time)
-	// Arrived is called for every message that came to To by Send, and Replied for what came back
-	// by Reply, inside Poll.
+	// Arrived is called for every message that Send brought to To, and Replied for every one that
+	// Reply brought back, inside Poll.
 	Arrived, Replied func(bytes units.Bytes, now units.Time)
 
 	id            uint64
 	flow          *Transfer
-	ownFlow       bool // no other flow will use it
+	ownFlow       bool // reserved for one flow
 	inbox, outbox int  // of To and From, from 1
 }
 
-// Connect makes a connection between two hosts, served as the Scheme says.
+// Connect makes a connection between two hosts, with the Service of the Scheme.
 func (s *Simulation) Connect(from, to int) (*Conn, error) {
 	p := s.pair(from, to)
 	return s.connect(p, s.Scheme.service(p))
 }
 
-// pair names the next connection between two hosts.
+// pair returns the name of the next connection between two hosts.
 func (s *Simulation) pair(from, to int) Pair { return Pair{from, to, s.Nodes[from].counts[to]} }
 
 func (s *Simulation) connect(p Pair, service Service) (*Conn, error) {
@@ -61,7 +61,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 	if service.Control != nil {
 		algorithm, err := service.Control.New(s.path(p))
 		if err == nil {
-			err = qa.Control(algorithm)
+			err = qa.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm})
 		}
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 		return nil, err
 	}
 	ab, ba := s.agree(&service, qa, qb)
-	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
+	psnA, psnB := wire.PSN(a.Endpoint.Setup().RandomPSN()), wire.PSN(b.Endpoint.Setup().RandomPSN())
 	if err := s.bringUp(qa, b, qb, psnA, psnB, ab, &service); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 	return conn, conn.open(s.Hosts.Receives)
 }
 
-// agree returns the extensions that both ends of a connection use, at either end.
+// agree returns the extensions that each end of a connection uses.
 func (s *Simulation) agree(service *Service, a, b *transport.QueuePair) (ab, ba wire.Agreement) {
 	extended := service.Control != nil || service.Admit != nil || service.Credits != nil
 	if s.Hosts.Plain || !s.Scheme.Selective && !extended {
@@ -102,12 +102,22 @@ const (
 	ackLen       = dataOverhead + wire.AETHLen
 )
 
-// BaseRTT is how long a full packet to the other host and its ACK take through empty queues.
+// BaseRTT returns the round-trip time of a full packet and its ACK through empty queues.
 func (s *Simulation) BaseRTT(from, to int) units.Duration {
 	return s.Net.BaseRTT(from, to, s.Hosts.PathMTU+dataOverhead, ackLen)
 }
 
-// path is what congestion control is told of the path of a connection.
+// BaseRTT returns the BaseRTT of the simulation that New would build, for parameters that depend on
+// it.
+func (s Scenario) BaseRTT(from, to int) (units.Duration, error) {
+	b := &Simulation{Scenario: s}
+	if err := b.build(); err != nil {
+		return 0, err
+	}
+	return b.BaseRTT(from, to), nil
+}
+
+// path describes the connection's path for congestion control.
 func (s *Simulation) path(p Pair) cc.Path {
 	signals := cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT |
 		cc.SignalOneWay | s.src(p.From, p.To)
@@ -138,21 +148,17 @@ func (s *Simulation) bringUp(
 	extension wire.Agreement, service *Service,
 ) error {
 	r := &s.Scheme.Recovery
-	return qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
-		transport.RTRAttr{
-			Path: transport.AddressVector{
-				IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
-			},
-			PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
-			MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+	return qp.Connect(transport.QPAttr{
+		Access: transport.RemoteWrite | transport.RemoteRead,
+		Path: transport.AddressVector{
+			IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
 		},
-		transport.RTSAttr{
-			SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
-			RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
-			Class: service.Class, Reordering: r.Reordering,
-		},
-	)
+		PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
+		MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+		SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+		RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
+		Class: service.Class, Reordering: r.Reordering,
+	})
 }
 
 // post sends the next messages of the connection's flow.
@@ -161,7 +167,7 @@ func (n *Node) post(c *Conn) error {
 	for f.posted < f.Bytes && f.outstanding < outstanding {
 		size := min(f.Bytes-f.posted, n.sim.Hosts.Chunk)
 		err := c.QP.PostSend(&transport.WorkRequest{
-			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+			ID: c.id, Op: transport.OpWrite, Signaled: true,
 			SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(size),
 				LKey: n.source.LKey}},
 			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
@@ -175,7 +181,7 @@ func (n *Node) post(c *Conn) error {
 	return nil
 }
 
-// retire ends a connection that no flow will use again, once the round is over.
+// retire ends a connection that no flow will use again, after the round.
 func (s *Simulation) retire(conn *Conn) {
 	s.Net.At(s.Net.Now(), func() {
 		conn.QP.Destroy()
@@ -184,7 +190,7 @@ func (s *Simulation) retire(conn *Conn) {
 	})
 }
 
-// reap handles what is to be done and completions, inside Poll.
+// reap runs pending functions and handles completions, inside Poll.
 func (n *Node) reap(now units.Time) {
 	for len(n.todo) > 0 {
 		do := n.todo[0]
@@ -245,13 +251,13 @@ func (n *Node) completed(wc *transport.WorkCompletion, now units.Time) {
 	}
 }
 
-// Introduce lets all hosts resolve each other's addresses, which takes some virtual time.
-func (s *Simulation) Introduce() error {
-	const atOnce = neigh.QueueDepth / 2 // solicitations of a host
+// ResolveAddresses makes all hosts resolve each other's addresses, which takes some virtual time.
+func (s *Simulation) ResolveAddresses() error {
+	const atOnce = neigh.QueueDepth / 2 // solicitations per host
 	for i := 1; i < len(s.Nodes); i++ {
 		for at, n := range s.Nodes {
 			ip := s.Nodes[(at+i)%len(s.Nodes)].Host.Addrs()[0].Addr()
-			if _, err := n.Endpoint.Neighbors().Resolve(ip, s.Net.Now()); err != nil {
+			if _, err := n.Endpoint.Setup().Neighbors().Resolve(ip, s.Net.Now()); err != nil {
 				return err
 			}
 		}
@@ -268,8 +274,8 @@ func (s *Simulation) Introduce() error {
 	return nil
 }
 
-// Warm makes a connection that no flow uses yet: the next flow between the hosts takes it, and
-// does not wait for their addresses to be resolved.
+// Warm makes a connection for later: the next flow between the hosts uses it, and does not wait for
+// address resolution.
 func (s *Simulation) Warm(from, to int) error {
 	conn, err := s.Connect(from, to)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tokens and credits on one queue pair, each of which would keep messages for a while: of four
-// hosts' messages to a program that is slower than its link, no more is unconsumed than its cache
-// has lines for, and all come through, though frames are lost.
+// Tokens and credits on one queue pair, each of which delays messages: of four hosts' messages to a
+// program that is slower than its link, the unconsumed ones fit the lines of its cache, and all
+// arrive, although frames are lost.
 func TestTokensAndCredits(t *testing.T) {
 	const messages, size, cache = 200, 8 * units.KiB, 128 * units.KiB
 	for _, lossy := range []bool{false, true} {
@@ -35,7 +35,7 @@ func TestTokensAndCredits(t *testing.T) {
 			}
 			cl, err := sim.New(sim.Scenario{
 				Topology: sim.On(net),
-				Hosts: sim.Hosts{PathMTU: transport.MTU4096, Timeout: 8, Receives: messages,
+				Hosts: sim.Hosts{PathMTU: 4 * units.KiB, Timeout: 8, Receives: messages,
 					SendDepth: messages},
 				Scheme: sim.Scheme{Selective: true,
 					AnswerClass: 56 << 2,
@@ -49,7 +49,7 @@ func TestTokensAndCredits(t *testing.T) {
 				},
 			})
 			require.NoError(t, err)
-			require.NoError(t, cl.Introduce())
+			require.NoError(t, cl.ResolveAddresses())
 			type message struct {
 				of    *sim.Conn
 				bytes units.Bytes
@@ -66,7 +66,7 @@ func TestTokensAndCredits(t *testing.T) {
 				}
 				conn.Replied = func(units.Bytes, units.Time) {
 					answered++
-					conn.QP.Answered(size)
+					conn.QP.Admission().Answered(size)
 				}
 				conn.Arrived = func(bytes units.Bytes, _ units.Time) {
 					waiting = append(waiting, message{conn, bytes})
@@ -105,7 +105,7 @@ func TestTokensAndCredits(t *testing.T) {
 			if mode == "rr" {
 				assert.Equal(t, 4*messages, answered)
 			}
-			c := cl.Nodes[4].Endpoint.Counters()
+			c := cl.Nodes[4].Endpoint.Stats()
 			assert.NotZero(t, c.TokensSent)
 			assert.NotZero(t, c.CreditsOnAcks+c.CreditsSent)
 			t.Logf("lossy %v, %s: most %v, %d tokens, %d CREDITs on ACKs, %d alone, %d questions",

@@ -1,35 +1,30 @@
 package sim
 
 import (
-	"context"
-	"errors"
-	"fmt"
-
-	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/units"
 )
 
-// Transfer is a flow in progress, or done.
+// Transfer is a flow in progress or ended.
 type Transfer struct {
 	workload.Flow
-	Conn *Conn      // that carries it
-	Done units.Time // when its last message completed
+	Conn *Conn      // carries the flow
+	Done units.Time // completion time of its last message
 
 	posted      units.Bytes
 	outstanding int
-	driven      bool // by Drive
+	driven      bool // started by Drive
 }
 
-// Received returns the payload bytes that the connection has carried so far, for all its flows:
+// Received returns the payload bytes that the connection has carried so far, for all its flows.
 // Network.SampleRate makes a time series of it.
 func (c *Conn) Received() uint64 { return c.Remote.Stats().BytesIn }
 
-// Stop ends a flow with the messages that are posted already.
+// Stop ends a flow after the messages that are already posted.
 func (f *Transfer) Stop() { f.Bytes = f.posted }
 
-// Drive starts every flow of a source at its time, and calls done, unless it is nil, as each
-// ends. The flows' times count from the present.
+// Drive starts every flow of a source at its time, and calls done, unless nil, at the end of each.
+// The times of the flows count from the present.
 func (s *Simulation) Drive(source workload.Source, done func(*Transfer)) {
 	d := &driver{sim: s, source: source, epoch: s.Net.Now(), due: -1}
 	d.reactive, _ = source.(workload.Reactive)
@@ -49,18 +44,18 @@ func (s *Simulation) Drive(source workload.Source, done func(*Transfer)) {
 	d.next()
 }
 
-// driver takes flows from a source.
+// driver starts the flows of a source.
 type driver struct {
 	sim      *Simulation
 	source   workload.Source
 	reactive workload.Reactive // the source, if it is one
 	epoch    units.Time
-	due      units.Time // of the pending timer; -1: none, so that there is only one
+	due      units.Time // time of the pending timer; -1: none, so that there is only one
 	ahead    workload.Flow
-	have     bool // ahead waits for its time
+	have     bool // ahead is valid and waits for its time
 }
 
-// next begins the flows whose time has come.
+// next starts the flows whose time has come.
 func (d *driver) next() {
 	for {
 		at, ok := d.peek()
@@ -93,7 +88,7 @@ func (d *driver) peek() (units.Time, bool) {
 	return d.ahead.At, d.have
 }
 
-// wait calls next at a time.
+// wait arranges for a call of next at a time.
 func (d *driver) wait(at units.Time) {
 	if at == d.due {
 		return
@@ -121,7 +116,7 @@ func (s *Simulation) start(f workload.Flow, driven bool) (*Transfer, error) {
 	return s.startOn(conn, f, driven)
 }
 
-// connOf returns a connection that is idle, or a new one.
+// connOf returns an idle connection, or a new one.
 func (s *Simulation) connOf(f workload.Flow, driven bool) (*Conn, error) {
 	if s.Scheme.PerFlow != nil {
 		service, err := s.Scheme.PerFlow(s, f)
@@ -142,7 +137,7 @@ func (s *Simulation) connOf(f workload.Flow, driven bool) (*Conn, error) {
 	return s.Connect(f.Src, f.Dst)
 }
 
-// startOn posts a flow on a connection that is idle.
+// startOn posts a flow on an idle connection.
 func (s *Simulation) startOn(conn *Conn, f workload.Flow, driven bool) (*Transfer, error) {
 	conn.flow = &Transfer{Flow: f, Conn: conn, driven: driven}
 	s.running++
@@ -153,39 +148,7 @@ func (s *Simulation) startOn(conn *Conn, f workload.Flow, driven bool) (*Transfe
 	return conn.flow, nil
 }
 
-// Finish lets time pass until over returns true, which it calls every 20 µs. It returns an error
-// if the context ends, a flow fails, the network's books do not balance, or it takes longer than
-// the longest time.
-func (s *Simulation) Finish(
-	ctx context.Context, longest units.Duration, over func(now units.Time) bool,
-) error {
-	begin, done, asks := s.Net.Now(), false, true
-	s.Net.Every(20*units.Microsecond, func(now units.Time) bool {
-		if !asks { // any more
-			return false
-		}
-		done = over(now)
-		if done || ctx.Err() != nil || len(s.Errors) > 0 {
-			s.Net.Stop()
-		}
-		return true
-	})
-	err := s.Net.Run(begin.Add(longest))
-	asks = false
-	switch {
-	case err != nil && !errors.Is(err, fabric.ErrStopped):
-		return err
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case len(s.Errors) > 0:
-		return fmt.Errorf("%d flows failed, the first: %w", len(s.Errors), s.Errors[0])
-	case !done:
-		return fmt.Errorf("sim: not over after %v, %d flows run", longest, s.running)
-	}
-	return nil
-}
-
-// Running returns how many flows have begun and not ended.
+// Running returns the number of flows in progress.
 func (s *Simulation) Running() int { return s.running }
 
 func (s *Simulation) finished(f *Transfer) {
@@ -201,7 +164,7 @@ func (s *Simulation) failed(conn *Conn, err error) {
 	conn.flow = nil
 }
 
-// ended counts a flow that has ended, one way or the other.
+// ended counts a flow that completed or failed.
 func (s *Simulation) ended(f *Transfer) {
 	s.running--
 	if f.driven {
@@ -209,16 +172,16 @@ func (s *Simulation) ended(f *Transfer) {
 	}
 }
 
-// frameOverhead is what a packet of a WRITE has besides payload in a Buf: Ethernet, IPv4, UDP, BTH,
-// ICRC. The first has a RETH as well, and the ACK an AETH instead.
+// frameOverhead is the length of the headers of a WRITE packet in a Buf: Ethernet, IPv4, UDP, BTH,
+// ICRC. The first packet has a RETH as well, and the ACK has an AETH instead.
 const (
 	frameOverhead = 14 + 20 + 8 + 12 + 4
 	rethLen       = 16
 	aethLen       = 4
 )
 
-// Ideal returns how long the flow would take alone: a full packet to the other host and its ACK
-// back, and all its payload at the slowest link, with the headers that go with it.
+// Ideal returns the completion time of the flow alone: the round-trip time of a full packet and its
+// ACK, and the serialization of all its payload and headers on the slowest link.
 func (s *Simulation) Ideal(f workload.Flow) units.Duration {
 	mtu := s.Hosts.PathMTU
 	last := min(f.Bytes, mtu)
@@ -227,5 +190,5 @@ func (s *Simulation) Ideal(f workload.Flow) units.Duration {
 	return rtt + s.Net.Bottleneck(f.Src, f.Dst).Duration(wire)
 }
 
-// onWire is Ethernet's check sequence, preamble and gap.
+// onWire is the length of Ethernet's check sequence, preamble and gap.
 const onWire = 24

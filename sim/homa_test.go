@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Homa gives the packets of a flow the priority of the moment, and no switch drops any. With
-// patience nothing counts as lost, and nothing is sent again.
+// Homa gives the packets of a flow changing priorities, and no switch drops any. With a long
+// reorder window nothing counts as lost, and nothing is retransmitted.
 func TestHomaReorders(t *testing.T) {
 	for _, patience := range []units.Duration{0, units.Millisecond} {
 		spec, err := tocc.Parse("homa")
@@ -34,7 +34,7 @@ func TestHomaReorders(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		traffic, err := workload.Poisson{Hosts: 8, Rate: 100 * units.Gbps, Load: 0.7,
 			Sizes: workload.WebSearch, Seed: 1, Flows: 60}.Source()
 		require.NoError(t, err)
@@ -45,7 +45,7 @@ func TestHomaReorders(t *testing.T) {
 		require.Equal(t, 60, done)
 		var again, missing, held uint64
 		for _, n := range cl.Nodes {
-			k := n.Endpoint.Counters()
+			k := n.Endpoint.Stats()
 			again, missing, held = again+k.Retransmitted, missing+k.Missing, held+k.Held
 		}
 		t.Logf("patience %v: %d packets overtook, %d counted as missing, %d sent again", patience,

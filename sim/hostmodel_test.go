@@ -16,9 +16,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Eight hosts send to one whose memory is short by a tenth. With hostCC its antagonist gives way
-// and senders hear of it; without, the NIC stops the network. Nothing is lost. It is the same with
-// an agent behind the receiver's device that samples the host and throttles it.
+// Eight hosts send to one with a tenth too little memory bandwidth. With hostCC its antagonist is
+// throttled and senders get its signals; without it, the NIC pauses the network. Nothing is lost.
+// The result is the same with an agent behind the receiver's device that samples the host and
+// throttles it.
 func TestHostCongestion(t *testing.T) {
 	const senders, rate = 8, 100 * units.Gbps
 	run := func(antagonist, hostCC, agent bool) (goodput units.BitRate, pauses uint64) {

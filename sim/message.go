@@ -7,19 +7,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Messages are WRITEs with immediate, whose receiver has a program that consumes them, at its own
-// pace. They belong to no flow; connections have Config.Receives posted receives in each direction.
+// Messages are WRITEs with immediate to a program that consumes them at its own pace. They belong
+// to no flow. A connection has Config.Receives posted receives in each direction.
 
-// An ID of a work request with one of these bits belongs to no connection of the node's own.
+// The ID of a work request with one of these bits does not refer to a connection of the node.
 const (
-	ofReceive = 1 << 63 // and the number in inboxes
+	ofReceive = 1 << 63 // the rest of the ID is an index of inboxes
 	ofReply   = 1 << 62
 )
 
-// inbox is an end of a connection that messages come to.
+// inbox is an end of a connection that receives messages.
 type inbox struct {
 	conn  *Conn
-	reply bool // at the end that sends flows
+	reply bool // the end that sends flows
 }
 
 // open posts the receives of both ends.
@@ -52,7 +52,7 @@ func (c *Conn) receive(n *Node, reply bool) error {
 	return qp.PostRecv(&transport.RecvRequest{ID: ofReceive | uint64(*at-1)})
 }
 
-// Send sends a message. Written hears of its end.
+// Send sends a message. Written is called when it has completed.
 func (c *Conn) Send(bytes units.Bytes) error {
 	err := c.QP.PostSend(message(c.From, c.To, bytes, c.id))
 	c.From.Host.Wake()
@@ -68,25 +68,25 @@ func (c *Conn) Reply(bytes units.Bytes) {
 
 func message(from, to *Node, bytes units.Bytes, id uint64) *transport.WorkRequest {
 	return &transport.WorkRequest{
-		ID: id, Op: transport.OpWriteImm, Flags: transport.Signaled,
+		ID: id, Op: transport.OpWriteImm, Signaled: true,
 		SGList: []transport.SGE{{Addr: from.source.Addr, Length: uint32(bytes),
 			LKey: from.source.LKey}},
 		RemoteAddr: to.sink.Addr, RKey: to.sink.RKey,
 	}
 }
 
-// Do has something happen inside the node's next Poll, which is now: what a program does between
-// two of them.
+// Do runs a function inside the node's next Poll, which is due at once: work of a program between
+// two Polls.
 func (n *Node) Do(f func(now units.Time)) {
 	n.todo = append(n.todo, f)
 	n.Host.Wake()
 }
 
-// Consumed says that the program at To is done with a message, and posts its receive again, inside
-// Poll.
+// Consumed reports that the program at To has consumed a message, and posts its receive again,
+// inside Poll.
 func (c *Conn) Consumed(bytes units.Bytes) {
 	c.To.Do(func(units.Time) {
-		c.To.note(errors.Join(c.Remote.Consumed(bytes), c.receive(c.To, false)))
+		c.To.note(errors.Join(c.Remote.Admission().Consumed(bytes), c.receive(c.To, false)))
 	})
 }
 
@@ -96,7 +96,7 @@ func (n *Node) note(err error) {
 	}
 }
 
-// received hands out a message that came.
+// received passes on a message that arrived.
 func (n *Node) received(wc *transport.WorkCompletion, now units.Time) {
 	at := n.inboxes[wc.ID&^uint64(ofReceive)]
 	c, bytes := at.conn, units.Bytes(wc.ByteLen)

@@ -12,13 +12,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A message and a reply go there and back; a reply that nobody gets is an error of the sim.
+// A message arrives and a reply returns; a reply without a receiver is an error of the simulation.
 func TestReply(t *testing.T) {
 	for _, cut := range []bool{false, true} {
 		net := star(2)
 		c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{Receives: 2}})
 		require.NoError(t, err)
-		require.NoError(t, c.Introduce())
+		require.NoError(t, c.ResolveAddresses())
 		conn, err := c.Connect(0, 1)
 		require.NoError(t, err)
 		var replies []units.Bytes

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An incast with NDP: what finds eight packets waiting is trimmed, the receiver asks for it again,
-// and nobody waits for a timeout.
+// An incast with NDP: a packet that finds eight others in the queue is trimmed, the receiver
+// requests it again, and no sender waits for a timeout.
 func TestTrimmedIncast(t *testing.T) {
 	const senders, trimmed = 20, 57
 	spec, err := tocc.Parse("ndp")
@@ -32,7 +32,7 @@ func TestTrimmedIncast(t *testing.T) {
 		},
 	})
 	require.NoError(t, err)
-	require.NoError(t, cl.Introduce())
+	require.NoError(t, cl.ResolveAddresses())
 	var flows []*sim.Transfer
 	start := net.Now()
 	for i := range senders {
@@ -46,11 +46,11 @@ func TestTrimmedIncast(t *testing.T) {
 	for i, f := range flows {
 		require.NotZero(t, f.Done, "flow %d", i)
 		last = max(last, f.Done)
-		k := cl.Nodes[i].Endpoint.Counters()
+		k := cl.Nodes[i].Endpoint.Stats()
 		timeouts, again = timeouts+k.Timeouts, again+k.Retransmitted
 	}
 	port := net.Switches()[0].Ports()[senders]
-	q, headers, r := port.QueueStats(0), port.QueueStats(7), cl.Nodes[senders].Endpoint.Counters()
+	q, headers, r := port.QueueStats(0), port.QueueStats(7), cl.Nodes[senders].Endpoint.Stats()
 	goodput := float64(units.RateOf(senders*100*units.KiB, last.Sub(start))) / 1e9
 	t.Logf("%.1f Gb/s, %d packets trimmed, %d headers seen, %d of no use, %d missing, %d sent "+
 		"again, %d timeouts, longest queue %d",
@@ -59,7 +59,7 @@ func TestTrimmedIncast(t *testing.T) {
 	assert.NotZero(t, headers.Dropped)
 	assert.GreaterOrEqual(t, r.Trimmed+r.DropTrimmed+headers.Dropped, q.Trimmed,
 		"RTS may be dropped there, too")
-	assert.Equal(t, q.Trimmed, r.Missing, "each is told once, also where the header was lost, too")
+	assert.Equal(t, q.Trimmed, r.Missing, "each is reported once, even if the header was lost, too")
 	assert.Equal(t, q.Trimmed, again)
 	assert.Zero(t, q.Dropped)
 	assert.Zero(t, timeouts)

@@ -19,8 +19,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// incast is four flows of 2 MB that begin at once and end at one host: when each is done, and the
-// controllers of the hosts.
+// incast runs four flows of 2 MB that begin at once and end at one host. It returns their
+// completion times, and the controllers of the hosts.
 func incast(t *testing.T, control func(sim.Pair, *sim.Service), queue fabric.Queue,
 	tokens *tocc.Spec, controller func() (cc.Controller, error)) (done []units.Duration,
 	controllers []cc.Controller) {
@@ -62,18 +62,18 @@ func incast(t *testing.T, control func(sim.Pair, *sim.Service), queue fabric.Que
 	return done, controllers
 }
 
-// tokenQueue is that of tocc's token_dscp.
+// tokenQueue is the queue of tocc's token_dscp.
 const tokenQueue = 5
 
-// marking is a queue that marks by a step.
+// marking is a queue that marks at one threshold.
 var marking = fabric.Queue{ECN: fabric.ECN{Kmin: 80_000, Kmax: 80_000, Pmax: 1}}
 
 // all gives every flow the same control.
-func all(c cc.Control) func(sim.Pair, *sim.Service) {
+func all(c cc.Factory) func(sim.Pair, *sim.Service) {
 	return func(_ sim.Pair, s *sim.Service) { s.Control = c }
 }
 
-// priorities gives each host a virtual priority of its own.
+// priorities gives each host its own virtual priority.
 func priorities(t *testing.T) func(sim.Pair, *sim.Service) {
 	swift, err := cc.Parse("swift")
 	require.NoError(t, err)
@@ -84,9 +84,9 @@ func priorities(t *testing.T) func(sim.Pair, *sim.Service) {
 	}
 }
 
-// offloaded is an incast behind soft NICs. When all is reported at once and nothing takes time it
-// is the native one, to the picosecond; with aggregation, and agents at a distance, the flows are
-// done when it answers. deciding are the hosts whose algorithms have anything to decide.
+// offloaded runs an incast behind soft NICs. If everything is reported at once and nothing takes
+// time, it equals the native one, to the picosecond; with aggregation, and agents at a distance, it
+// returns when the flows are done. deciding are the hosts whose algorithms make decisions.
 func offloaded(t *testing.T, native []units.Duration, deciding []int,
 	control func(sim.Pair, *sim.Service), queue fabric.Queue, tokens *tocc.Spec) []units.Duration {
 	run := func(agg nicoffload.Aggregation, distance *nicoffload.PCIe) []units.Duration {
@@ -108,9 +108,9 @@ func offloaded(t *testing.T, native []units.Duration, deciding []int,
 	return far
 }
 
-// The same transport, the same algorithms, in line and behind the device: when all is reported at
-// once and nothing takes time, to the picosecond the same. With aggregation and a distance flows
-// take about as long.
+// The same transport, the same algorithms, in line and behind the device: if everything is reported
+// at once and nothing takes time, the results are equal to the picosecond. With aggregation and
+// distance, flows take about as long.
 func TestOffloaded(t *testing.T) {
 	for _, name := range []string{"swift", "dctcp", "idctcp", "hpcc", "dcqcn", "timely",
 		"ledbat-dc", "bolt", "prioplus"} {
@@ -132,8 +132,8 @@ func TestOffloaded(t *testing.T) {
 	}
 }
 
-// Token CC is a flow of its own, which the device carries as any other: tokens are sent and used by
-// the NIC, and the agent says how many may be under way.
+// Token congestion control is a flow of its own, which the device treats as any other: the NIC
+// sends and uses tokens, and the agent decides how many may be in flight.
 func TestTokenCCOffloaded(t *testing.T) {
 	open, err := cc.Parse("fixed:window=1GB")
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestBaselinesOfOffload(t *testing.T) {
 	control, err := cc.Parse("dctcp")
 	require.NoError(t, err)
 	for name, c := range map[string]struct {
-		control cc.Control
+		control cc.Factory
 		make    func() (cc.Controller, error)
 	}{
 		"ccp": {control, func() (cc.Controller, error) {

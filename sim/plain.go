@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// foreignCounter counts frames that are not plain RoCEv2: those that have an opcode of
-// manufacturers, or set reserved bits.
+// foreignCounter counts frames that are not plain RoCEv2: with a manufacturer's opcode or with
+// reserved bits set.
 type foreignCounter struct {
 	packet.Port
 	count *int
@@ -27,7 +27,7 @@ func (f *foreignCounter) Send(class packet.Class, bufs []packet.Buf) int {
 	return n
 }
 
-// isForeign reports whether a frame is RoCEv2 and not plain.
+// isForeign reports whether a frame is RoCEv2 with extensions.
 func isForeign(frame []byte) bool {
 	var p wire.Packet
 	if p.Parse(frame) != nil {

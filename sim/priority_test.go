@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Flows of all priorities over a network that loses, doubles, reorders and spoils what it carries,
-// probes and their answers among it: each ends, whoever else sends, and none is told an error.
+// Flows of all priorities over a network that loses, duplicates, reorders and corrupts packets,
+// including probes and their replies: each flow ends without an error.
 func TestPrioritiesSurviveLoss(t *testing.T) {
 	swift, err := cc.Parse("swift")
 	require.NoError(t, err)
@@ -54,7 +54,7 @@ func TestPrioritiesSurviveLoss(t *testing.T) {
 		for i, f := range flows {
 			assert.NotZero(t, f.Done, "priority %d", i)
 			t.Logf("%s: priority %d done after %v", settings, i, f.Done)
-			c := cl.Nodes[i].Endpoint.Counters()
+			c := cl.Nodes[i].Endpoint.Stats()
 			lost, probes = lost+c.ProbesLost, probes+c.ProbesSent
 		}
 		assert.Positive(t, lost, "of %d probes", probes)

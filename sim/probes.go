@@ -7,12 +7,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Probes is what a run records beside its flows. What is not asked for costs nothing.
+// Probes selects what a run records beside its flows. A zero field records nothing.
 type Probes struct {
 	Queues []QueueProbe
 	// Goodput is the interval of the goodput of declared flows; 0 means 20 µs.
 	Goodput units.Duration
-	// Buffers, unless 0, is the interval at which the fullest switch's buffer is sampled.
+	// Buffers, unless 0, is the sampling interval of the fullest switch's buffer.
 	Buffers units.Duration
 	// Attach, unless nil, is called at time zero, before the first flow begins.
 	Attach func(s *Simulation)
@@ -35,7 +35,7 @@ func (p *Probes) interval() units.Duration {
 	return p.Goodput
 }
 
-// record begins to record queues.
+// record starts to record queues.
 func (s *Simulation) record() error {
 	for _, p := range s.Probes.Queues {
 		port, err := s.port(p)
@@ -65,7 +65,7 @@ func (s *Simulation) port(p QueueProbe) (*fabric.Port, error) {
 	return ports[p.Port], nil
 }
 
-// recordBuffers begins to sample buffers.
+// recordBuffers starts to sample buffers.
 func (s *Simulation) recordBuffers() {
 	if s.Probes.Buffers == 0 {
 		return
@@ -79,7 +79,7 @@ func (s *Simulation) recordBuffers() {
 	})
 }
 
-// since returns a series whose time counts from zero, with its values scaled.
+// since returns the series with times relative to zero and values scaled.
 func since(s *fabric.Series, zero units.Time, by float64) *fabric.Series {
 	out := &fabric.Series{}
 	for i, at := range s.Times {

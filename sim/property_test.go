@@ -16,7 +16,6 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -28,17 +27,17 @@ var (
 		"more numbers of flows from 2 to 64, and over 640 ms, of those that keep to the rule")
 )
 
-// Flows join one after another within join, and have their shares of the link over measured. Then
-// all but the first end, and that one has the line again when back is over. The path has 8.2 µs and
-// a BDP of 100 packets, so that measured is some 5000 round trips with a queue: sawtooth and lots
-// are averaged, what is uneven for good is not.
+// Flows start one after another within join, and their shares of the link are averaged over
+// measured. Then all but the first end, and the first one has the link again after back. The path
+// has 8.2 µs and a BDP of 100 packets, so that measured is some 5000 round trips with a queue: that
+// averages sawtooth and random choices, but not a lasting unfairness.
 const (
 	join = 24 * units.Millisecond
 	back = 16 * units.Millisecond
 
 	line    = 100 * units.Gbps
 	reach   = 2 * units.Microsecond // of each link
-	packet  = transport.MTU1024
+	packet  = units.KiB
 	carried = float64(line) * float64(packet) / float64(packet+wire.EthernetLen+wire.IPv4Len+
 		wire.UDPLen+wire.BTHLen+wire.ICRCLen+24)
 )
@@ -51,31 +50,31 @@ func measured() units.Duration {
 	return 80 * units.Millisecond
 }
 
-// span is from where to where a figure may be.
+// span is an interval of permitted values.
 type span struct{ low, high float64 }
 
 func (s span) has(x float64) bool { return s.low <= x && x <= s.high }
 
-// property is what holds of an algorithm, with so many flows each.
+// property is the expected result of an algorithm, with each number of flows.
 type property struct {
 	control string
-	of      func(flows int) string // adds to control
+	of      func(flows int) string // appended to control
 	flows   []int
 	ecn     fabric.ECN
 	cnps    units.Duration
-	windows span   // in packets: what a Decision may say
-	as      string // must come out the same, to the byte
+	windows span   // in packets: permitted Decisions
+	as      string // must have the same result, byte for byte
 
-	// least and largest are the shares of the flows that have least and most, over the mean;
-	// poorest is the least share in an eighth of the time; used is what all take of the link, alone
-	// what the last one has of it again. What is left out is what everybody is held to.
+	// least and largest are the smallest and the largest share of a flow, relative to the mean;
+	// poorest is the smallest share in an eighth of the time; used is the utilization of the link,
+	// alone that of the last flow. A value that is left out has the bounds for all.
 	least, largest, poorest, used, alone span
-	// why says of anything else that is not left out where it comes from. It is asserted from both
-	// sides: what gets better must be noticed, too.
+	// why is the reason for each other bound. Bounds have two sides: improvements must be noticed,
+	// too.
 	why string
 }
 
-// What everybody is held to: 5 %.
+// The bounds for all algorithms: 5 %.
 var (
 	evenLeast     = span{0.95, 1}
 	evenLargest   = span{1, 1.05}
@@ -178,13 +177,14 @@ const (
 		"Gb/s take 0.6 s"
 )
 
-// additive is HPCC's W_AI for so many flows (section 3.3 of its paper): what may be in flight
-// beyond eta of the path, shared out.
+// additive is HPCC's W_AI for a number of flows (section 3.3 of its paper): the bytes in flight
+// beyond eta of the path, divided among them.
 func additive(flows int) string { return fmt.Sprintf(":ai=%gBDP", (1-0.95)/float64(flows)) }
 
 // TestFairShare is a specification of congestion control through our transport and the fabric:
-// flows come to share a link within 5 %, none of them starves, windows stay within their bounds,
-// and whoever is left has the line again. More seeds and more numbers of flows: make fairness.
+// flows converge to equal shares of a link within 5 %, none of them starves, windows stay within
+// their bounds, and the last flow has the whole link again. make fairness runs more seeds and
+// numbers of flows.
 func TestFairShare(t *testing.T) {
 	labtest.OneGoroutine(t)
 	seed := *seedFlag
@@ -219,7 +219,7 @@ func TestFairShare(t *testing.T) {
 	}
 }
 
-// Every algorithm that there is has its row.
+// Every algorithm has a row.
 func TestEveryAlgorithmHasItsProperties(t *testing.T) {
 	for _, name := range cc.Names() {
 		assert.True(t, slices.ContainsFunc(properties, func(p property) bool {
@@ -236,7 +236,7 @@ func TestEveryAlgorithmHasItsProperties(t *testing.T) {
 	}
 }
 
-// hold runs flows, compares, and answers what each of them brought.
+// hold runs flows, compares, and returns the flows' payload.
 func (p property) hold(t *testing.T, control string, n int, seed uint64) []float64 {
 	spec, err := cc.Parse(control)
 	require.NoError(t, err)
@@ -246,7 +246,7 @@ func (p property) hold(t *testing.T, control string, n int, seed uint64) []float
 	if spec.Name() == "bolt" {
 		queues[0].Bolt = sim.Bolt(packet)
 	}
-	// What hosts take longer now and then keeps flows from marching in step.
+	// Random extra time of hosts prevents synchronization of the flows.
 	host := fabric.HostConfig{RxDelay: units.Nanosecond, Jitter: func() units.Duration {
 		return units.Duration(rng.Int64N(int64(units.Microsecond / 2)))
 	}}
@@ -340,14 +340,14 @@ func mean(x []float64) float64 {
 	return sum / float64(len(x))
 }
 
-// watched looks at every Decision of all flows.
+// watched checks every Decision of all flows.
 type watched struct {
 	windows, seen span // packets
 	line          units.BitRate
 	wrong         string
 }
 
-// watch stands around one algorithm.
+// watch wraps one algorithm.
 type watch struct {
 	cc.Algorithm
 	of *watched

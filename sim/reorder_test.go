@@ -15,8 +15,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// rising is a port whose packets of data have the lower of two priorities and the higher one by
-// turns of 16.
+// rising is a port whose data packets alternate between the lower and the higher of two priorities,
+// 16 packets each.
 type rising struct{ ports.Port }
 
 func (r rising) Send(class ports.Class, bufs []ports.Buf) int {
@@ -30,8 +30,8 @@ func (r rising) Send(class ports.Class, bufs []ports.Buf) int {
 	return r.Port.Send(class, bufs)
 }
 
-// A flow whose packets change their priority overtakes itself. A sender that waits for what others
-// overtook sends nothing again where nothing is lost, and where something is all arrives.
+// A flow whose packets change their priority reorders itself. A sender with a reordering window
+// retransmits nothing if nothing is lost; otherwise everything arrives.
 func TestReorderingByPriorities(t *testing.T) {
 	const hosts, bytes = 5, 2 * units.MiB
 	for _, c := range []struct {
@@ -71,10 +71,10 @@ func TestReorderingByPriorities(t *testing.T) {
 			again, timeouts := uint64(0), uint64(0)
 			for i, f := range flows {
 				require.NotZero(t, f.Done, "flow %d", i)
-				k := cl.Nodes[i].Endpoint.Counters()
+				k := cl.Nodes[i].Endpoint.Stats()
 				again, timeouts = again+k.Retransmitted, timeouts+k.Timeouts
 			}
-			held := cl.Nodes[hosts-1].Endpoint.Counters().Held
+			held := cl.Nodes[hosts-1].Endpoint.Stats().Held
 			t.Logf("done after %v, %d held, %d sent again, %d timeouts", flows[0].Done, held, again,
 				timeouts)
 			assert.NotZero(t, held, "something was overtaken")

@@ -8,48 +8,50 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Result is what came of a run. Times count from the zero of the Scenario.
+// Result is the outcome of a run. Times count from the zero of the Scenario.
 type Result struct {
-	Scheme string // its name
-	// Flows are those that ended, with completion time and slowdown: of the Traffic in the order
-	// of their ends, then those declared.
+	Scheme string // the Scheme's name
+	// Flows are the flows that ended, with completion time and slowdown: those of the Traffic in
+	// the order of their ends, then the declared ones.
 	Flows      []workload.Result
 	Unfinished int            // flows of the Traffic in progress at the end
-	Failed     int            // flows and messages that failed, where they may
+	Failed     int            // flows and messages that failed, with Workload.MayFail
 	Traces     []*Trace       // of declared flows, in their order
 	Requests   []*RequestLog  // of Workload.Requests, in their order
+	Messages   []*MessageLog  // of Workload.Messages, in their order
+	Programs   []*ProgramLog  // of Workload.Programs, in their order
 	Queues     []*QueueTrace  // of Probes.Queues, in their order
-	Stored     *fabric.Series // bytes in the buffer of the fullest switch, where Probes say so
+	Stored     *fabric.Series // bytes in the buffer of the fullest switch, with Probes.Buffers
 	Totals     Totals
-	// Foreign is how many frames of Plain hosts were not plain RoCEv2.
+	// Foreign is the number of frames of Plain hosts that were not plain RoCEv2.
 	Foreign int
 	End     units.Duration
-	// Simulation is what ran, for measures of the experiment's own.
+	// Simulation is the simulation that ran, for the experiment's own measures.
 	Simulation *Simulation
 }
 
-// Totals are counters of all switches and of all endpoints, from the beginning.
+// Totals are counters of all switches and all endpoints, since the beginning.
 type Totals struct {
-	Frames        uint64         // that left queues of switches
-	Marked        uint64         // those of them with a mark of ECN
+	Frames        uint64         // frames that left queues of switches
+	Marked        uint64         // frames with an ECN mark among them
 	Dropped       uint64         // for lack of room
 	Selected      uint64         // dropped because not ECN capable
 	Trimmed       uint64         // to their headers
-	PausesSent    uint64         // PAUSE frames by queue, those that end a pause not counted
-	Paused        units.Duration // of all queues together
-	Fullest       units.Bytes    // most that one switch held
+	PausesSent    uint64         // PAUSE frames by queue, except those that end a pause
+	Paused        units.Duration // sum over all queues
+	Fullest       units.Bytes    // largest occupancy of a switch's buffer
 	PauseFrames   uint64         // all PAUSE frames
 	Retransmitted uint64         // packets
 	Timeouts      uint64
 }
 
-// Request is one message: when it was posted, and when it was acknowledged.
+// Request is one message, with the times of its post and of its acknowledgement.
 type Request struct{ Posted, Ended units.Duration }
 
-// Took is its completion time.
+// Took returns the completion time.
 func (r Request) Took() units.Duration { return r.Ended - r.Posted }
 
-// RequestLog is what a program's messages took.
+// RequestLog lists the messages of a program.
 type RequestLog struct {
 	Requests
 	Done []Request // in the order of their ends
@@ -59,7 +61,7 @@ type RequestLog struct {
 // QueueTrace is a queue over time.
 type QueueTrace struct {
 	Length *fabric.Series
-	Stats  fabric.QueueStats // at the end, from the beginning
+	Stats  fabric.QueueStats // at the end, since the beginning
 
 	port  *fabric.Port
 	probe QueueProbe
@@ -98,7 +100,7 @@ func (s *Simulation) collect() {
 	r.Totals, r.Foreign = s.Totals(), s.foreign
 }
 
-// Totals counts up to the present.
+// Totals returns the counters at present.
 func (s *Simulation) Totals() (t Totals) {
 	for _, sw := range s.Net.Switches() {
 		t.Fullest = max(t.Fullest, sw.Stats().Fullest)
@@ -110,7 +112,7 @@ func (s *Simulation) Totals() (t Totals) {
 		}
 	}
 	for _, n := range s.Nodes {
-		c := n.Endpoint.Counters()
+		c := n.Endpoint.Stats()
 		t.Retransmitted += c.Retransmitted
 		t.Timeouts += c.Timeouts
 	}
@@ -127,8 +129,8 @@ func (t *Totals) add(q fabric.QueueStats) {
 	t.Paused += q.Paused
 }
 
-// Jain is the index of fairness of the goodput of declared flows in a span: 1 is equal, 1/n is one
-// for all.
+// Jain returns the fairness index of the goodput of declared flows in a span: 1 is equal shares,
+// 1/n a single active flow.
 func (r *Result) Jain(from, to units.Duration) float64 {
 	var x []float64
 	for _, t := range r.Traces {
@@ -137,7 +139,7 @@ func (r *Result) Jain(from, to units.Duration) float64 {
 	return Jain(x...)
 }
 
-// Jain is the index of fairness.
+// Jain returns the fairness index of rates.
 func Jain(x ...float64) float64 {
 	sum, squares := 0.0, 0.0
 	for _, v := range x {
@@ -147,12 +149,15 @@ func Jain(x ...float64) float64 {
 	return sum * sum / (float64(len(x)) * squares)
 }
 
-// Goodput is that of all declared flows over time.
-func (r *Result) Goodput() *fabric.Series {
+// Goodput returns the goodput of all declared flows over time.
+func (r *Result) Goodput() *fabric.Series { return Goodput(r.Traces) }
+
+// Goodput returns the goodput of several flows together over time.
+func Goodput(flows []*Trace) *fabric.Series {
 	total := &fabric.Series{}
-	for i, at := range r.Traces[0].Goodput.Times {
+	for i, at := range flows[0].Goodput.Times {
 		sum := 0.0
-		for _, t := range r.Traces {
+		for _, t := range flows {
 			sum += t.Goodput.Values[i]
 		}
 		total.Add(at, sum)

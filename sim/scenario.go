@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Scenario is everything that a run depends on. Times in it count from when the first flows may
-// begin, which is after hosts have resolved each other's addresses.
+// Scenario holds all inputs of a run. Its times count from the moment at which the first flows may
+// begin, after the hosts have resolved each other's addresses.
 type Scenario struct {
 	Topology Topology
 	Hosts    Hosts
@@ -19,40 +19,42 @@ type Scenario struct {
 	Workload Workload
 	Faults   fabric.Plan
 	Probes   Probes
-	// Seed seeds every random number: of the network, of the endpoints and of the traffic.
+	// Seed seeds all random number generators: of the network, of the endpoints and of the traffic.
 	Seed uint64
-	// Until is when the run ends at the latest; 0 means 10 s. It ends before that when Over, or
-	// else the Workload, says so.
+	// Until is the latest end of the run; 0 means 10 s. The run ends earlier if Over or, without
+	// it, the Workload is over.
 	Until units.Duration
 	// Over, unless nil, reports whether the run is over at a time. It replaces the rule of
 	// Workload.
 	Over func(s *Simulation, at units.Duration) bool
-	// Step is how often the run checks whether it is over or canceled; 0 means 20 µs.
+	// Step is the interval of the checks whether the run is over or canceled; 0 means 20 µs.
 	Step units.Duration
 }
 
-// Hosts is how hosts and their endpoints work, whatever the Scheme. The zero value is RC with a
-// path MTU of 1024 on infinitely fast hosts.
+// Hosts configures hosts and their endpoints, independently of the Scheme. The zero value is RC
+// with a path MTU of 1024 on infinitely fast hosts.
 type Hosts struct {
-	// Machine is every host's hardware, and MachineOf, unless nil, changes that of one host.
+	// Machine is the hardware of every host, and MachineOf, unless nil, changes that of one host.
 	Machine   fabric.HostConfig
 	MachineOf func(host int, c *fabric.HostConfig)
 	LinkMTU   units.Bytes // longest IP datagram of a link; 0 means LinkMTU
 	PathMTU   units.Bytes // 0 means 1024
-	Chunk     units.Bytes // longest message of a flow, of which two are outstanding; 0 means 1 MiB
-	SendDepth int         // messages that Conn.Write may have outstanding; 0 means 4
-	Receives  int         // posted receives of a connection in each direction, for Conn.Send
-	Timeout   uint8       // the InfiniBand code of the ACK timeout; 0 means 8, about a millisecond
-	// Plain hosts agree to no extension: RoCEv2 as with any peer, so that delays are the only
+	Chunk     units.Bytes // longest message of a flow, which has two outstanding; 0 means 1 MiB
+	SendDepth int         // maximum number of outstanding messages of Conn.Write; 0 means 4
+	// receives that a connection keeps posted in each direction, for Conn.Send
+	Receives int
+	Timeout  uint8 // the InfiniBand code of the ACK timeout; 0 means 8, about a millisecond
+	// Plain hosts agree to no extension: plain RoCEv2 as with any peer, with delays as the only
 	// signal of congestion control.
 	Plain bool
 	// Cold hosts resolve addresses when their first flows begin.
 	Cold bool
-	// Wrap, unless nil, returns what replaces the port of a host, such as a recorder of its frames.
+	// Wrap, unless nil, returns a replacement of the port of a host, such as a recorder of frames.
 	Wrap PortWrapper
 }
 
-// LinkMTU is the default MTU of links: RoCEv2's longest packet and what switches may write into it.
+// LinkMTU is the default MTU of links: RoCEv2's longest packet and room for the data that switches
+// add to it.
 const LinkMTU = 4400
 
 // Run builds the scenario and runs it to its end, see Simulation.Run.
@@ -64,8 +66,8 @@ func (s Scenario) Run(ctx context.Context) (*Result, error) {
 	return simulation.Run(ctx)
 }
 
-// Run runs the scenario to its end, once. If the context ends or a connection fails before that,
-// it returns what there was until then, and the error.
+// Run runs the scenario to its end, once. If the context ends or a connection fails before that, it
+// returns the partial result and the error.
 func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 	if s.result != nil {
 		return nil, errors.New("sim: the simulation has run already")
@@ -88,10 +90,10 @@ func (s *Simulation) Run(ctx context.Context) (*Result, error) {
 	return s.result, cmp.Or(ctx.Err(), s.failure())
 }
 
-// warm is how long the hosts of declared flows have to resolve each other's addresses.
+// warm returns the time for the hosts of declared flows to resolve addresses.
 const warm = 100 * units.Microsecond
 
-// prepare connects the queue pairs of declared flows, and lets hosts resolve addresses.
+// prepare connects the queue pairs of declared flows, and makes hosts resolve addresses.
 func (s *Simulation) prepare() error {
 	for i := range s.Workload.Flows {
 		if err := s.declare(i); err != nil {
@@ -101,19 +103,19 @@ func (s *Simulation) prepare() error {
 	switch {
 	case s.Hosts.Cold:
 		return nil
-	case s.Workload.Traffic != nil || len(s.Workload.Requests) > 0:
-		if err := s.Introduce(); err != nil {
+	case !s.Workload.declared():
+		if err := s.ResolveAddresses(); err != nil {
 			return err
 		}
 		for _, sw := range s.Net.Switches() {
-			sw.Recount() // what was stored so far is not what is measured
+			sw.Recount() // the statistics begin at zero
 		}
 		return nil
 	}
 	return s.Net.Run(s.Net.Now().Add(warm))
 }
 
-// begin arranges for everything that happens after zero.
+// begin schedules everything that happens after zero.
 func (s *Simulation) begin() error {
 	if err := s.Net.Schedule(s.shifted(s.Faults), nil); err != nil {
 		return err
@@ -129,6 +131,9 @@ func (s *Simulation) begin() error {
 		t.Goodput = s.Net.SampleRate(s.Probes.interval(), t.received)
 	}
 	s.recordBuffers()
+	if err := s.startPrograms(); err != nil {
+		return err
+	}
 	for i := range s.Workload.Requests {
 		if err := s.request(&s.Workload.Requests[i]); err != nil {
 			return err
@@ -179,7 +184,7 @@ func (s *Simulation) pass(ctx context.Context) error {
 	return nil
 }
 
-// failure is why the run cannot go on.
+// failure returns the error that ends the run.
 func (s *Simulation) failure() error {
 	if len(s.Errors) == 0 || s.Workload.MayFail {
 		return nil
@@ -187,7 +192,7 @@ func (s *Simulation) failure() error {
 	return fmt.Errorf("%d errors, the first: %w", len(s.Errors), s.Errors[0])
 }
 
-// over reports whether nothing more is to come.
+// over reports whether the run is over.
 func (s *Simulation) over(at units.Duration) bool {
 	if s.Scenario.Over != nil {
 		return s.Scenario.Over(s, at)
@@ -199,7 +204,7 @@ func (s *Simulation) over(at units.Duration) bool {
 		}
 	}
 	switch {
-	case len(w.Requests) > 0:
+	case len(w.Requests)+len(w.Messages) > 0:
 		return false
 	case w.Traffic == nil:
 		return true
@@ -209,15 +214,15 @@ func (s *Simulation) over(at units.Duration) bool {
 	return s.exhausted && s.ofTraffic == 0
 }
 
-// note takes down an error, which ends the run.
+// note records an error, which ends the run.
 func (s *Simulation) note(err error) {
 	if err != nil {
 		s.Errors = append(s.Errors, err)
 	}
 }
 
-// Zero is when the times of the Scenario begin.
+// Zero returns the time from which the times of the Scenario count.
 func (s *Simulation) Zero() units.Time { return s.zero }
 
-// Result is what there is so far of a run in progress.
+// Result returns the partial result of a run in progress.
 func (s *Simulation) Result() *Result { return s.result }

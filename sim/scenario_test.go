@@ -56,8 +56,7 @@ func TestTraffic(t *testing.T) {
 	assert.NotEqual(t, r.Flows, other.Flows)
 }
 
-// Every algorithm runs with the switches that ParseScheme gives it, and a comparison has a line for
-// each.
+// Every algorithm runs with the switches of ParseScheme, and a comparison has a line for each.
 func TestCompare(t *testing.T) {
 	schemes, err := sim.ParseSchemes(cc.Names()...)
 	require.NoError(t, err)
@@ -77,7 +76,7 @@ func TestCompare(t *testing.T) {
 	assert.ErrorContains(t, err, "unknown algorithm")
 }
 
-// Tokens of a scheme are granted by receivers that share state, one for each simulation.
+// The tokens of a scheme come from granters that share state within a simulation.
 func TestTokensOfAScheme(t *testing.T) {
 	spec, err := tocc.Parse("unsch=0,cc=none")
 	require.NoError(t, err)
@@ -87,7 +86,7 @@ func TestTokensOfAScheme(t *testing.T) {
 		r, err := s.Run(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, r.Complete())
-		assert.NotZero(t, r.Simulation.Nodes[0].Endpoint.Counters().TokensSent)
+		assert.NotZero(t, r.Simulation.Nodes[0].Endpoint.Stats().TokensSent)
 	}
 	assert.Nil(t, s.Scheme.Admit)
 }
@@ -98,7 +97,7 @@ func TestFlowsAndRequests(t *testing.T) {
 	require.NoError(t, err)
 	r, err := sim.Scenario{
 		Topology: sim.Star(4, hundredGig),
-		Scheme:   sim.Scheme{Control: spec, AnswerClass: sim.AnswerDSCP << 2},
+		Scheme:   sim.Scheme{Control: spec, AnswerClass: sim.ReplyDSCP << 2},
 		Workload: sim.Workload{
 			Flows: []sim.Flow{{From: 0, To: 3, Bytes: units.MiB},
 				{From: 3, To: 0, Start: 100 * us}},
@@ -121,7 +120,7 @@ func TestFlowsAndRequests(t *testing.T) {
 	assert.NotEmpty(t, r.Stored.Values)
 }
 
-// A plan of faults begins at time zero, and a run ends when its context does or Over says so.
+// A fault plan begins at time zero, and a run ends when its context ends or Over returns true.
 func TestFaultsAndEnds(t *testing.T) {
 	s := leafSpine(t, "fixed")
 	for port := range 24 {

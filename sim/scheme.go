@@ -10,88 +10,89 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
-// Scheme is everything that a comparison of schemes varies: congestion control, admission, where
-// it runs, the traffic classes, and what the switches do for it. [ParseScheme] returns those of
-// package cc with the switches that their authors have.
+// Scheme holds everything that a comparison of schemes varies: congestion control, where it runs,
+// admission, the traffic classes, and the configuration of the switches. [ParseScheme] returns the
+// schemes of package cc with the switches that their authors use.
 type Scheme struct {
 	Name string // in tables and figures; "" is the name of Control
-	// Control is the congestion control of senders, with or without a virtual priority around it
-	// (prioplus.Spec). Connections agree to all extensions then, but to selective repeat only with
-	// Selective. nil is Algorithm.
-	Control cc.Control
-	// Algorithm makes the congestion control of one endpoint's connections where Control is nil;
-	// nil is the transport's default, a window of a MiB.
+	// Control is the congestion control of senders, possibly with virtual priorities
+	// (prioplus.Spec). Connections then agree to all extensions, except for selective repeat, which
+	// needs Selective. If it is nil, Algorithm applies.
+	Control cc.Factory
+	// Algorithm makes the congestion control of one endpoint's connections if Control is nil. If
+	// both are nil, the transport's default applies, a window of one MiB.
 	Algorithm func() cc.Algorithm
-	// Tokens, unless nil, is receiver-driven control; granters of one receiver know of each other.
+	// Tokens, unless nil, is receiver-driven control; the granters of one receiver share state.
 	// Admit, unless nil, makes gates and granters in its place.
 	Tokens *tocc.Spec
 	Admit  Admission
-	// Cache, unless nil, is credits for the receiver's cache, in addition. Credits, unless nil,
-	// makes them in its place.
+	// Cache, unless nil, adds credits for the receiver's cache. Credits, unless nil, makes gates
+	// and granters in its place.
 	Cache   *carc.Spec
 	Credits Crediting
-	// Controller, unless nil, makes what runs congestion control on a host, such as nicoffload's;
-	// nil is in line.
+	// Controller, unless nil, makes the controller of a host's congestion control, such as
+	// nicoffload's; nil runs it in line.
 	Controller func(host int, now units.Time) (cc.Controller, error)
 
-	// TrafficClass of data, DSCP and ECN, and AnswerClass of ACKs and CNPs, where 0 means
-	// TrafficClass.
+	// TrafficClass is that of data, DSCP and ECN, and AnswerClass that of ACKs and CNPs, where 0
+	// means TrafficClass.
 	TrafficClass, AnswerClass uint8
 	// Of, unless nil, changes the service of one connection.
 	Of func(Pair, *Service)
-	// PerFlow, unless nil, gives every flow of the Traffic a connection of its own, with a service.
+	// PerFlow, unless nil, gives every flow of the Traffic its own connection, with a service.
 	PerFlow func(s *Simulation, f workload.Flow) (Service, error)
 
-	// Switch is what every switch is like: its queues, marking, PFC, telemetry. Classify chooses
-	// queues by DSCP, see fabric.Config.
+	// Switch configures every switch: its queues, marking, PFC, telemetry. Classify maps DSCP to
+	// queues, see fabric.Config.
 	Switch   fabric.SwitchConfig
 	Classify [64]uint8
-	// TrimmedDSCP is that of packets that switches trimmed; 0: none does.
+	// TrimmedDSCP is the DSCP of packets that switches trimmed; 0 if no switch trims.
 	TrimmedDSCP uint8
-	// CNPInterval is the least time between CNPs of a connection; 0 is transport's default.
+	// CNPInterval is the minimum time between CNPs of a connection; 0 means transport's default.
 	CNPInterval units.Duration
-	// Selective is selective repeat, with the timeouts and bounds of Recovery; without it lost
-	// packets are repeated by go-back-N.
+	// Selective turns on selective repeat, with the timeouts and bounds of Recovery; otherwise lost
+	// packets are retransmitted by go-back-N.
 	Selective bool
 	Recovery  Recovery
 
-	bolt bool // switches report to Bolt's senders
+	bolt bool // switches send reports to Bolt's senders
 }
 
 // Pair names a connection: the N-th, from 0, between two hosts.
 type Pair struct{ From, To, N int }
 
-// Admission makes the gate of the sender and the granter of the receiver of a connection, or
-// neither.
+// Admission makes the sender's gate and the receiver's granter of a connection. Both may be nil.
 type Admission func(Pair, cc.Path) (cc.Gate, cc.Granter, error)
 
-// Crediting makes those of credits for the receiver's cache, or neither.
+// Crediting makes the gate and the granter of credits for the receiver's cache. Both may be nil.
 type Crediting func(Pair, cc.Path) (cc.CreditGate, cc.CreditGranter, error)
 
-// PortWrapper returns what replaces the port of a host.
+// PortWrapper returns a replacement of the port of a host.
 type PortWrapper func(host int, p packet.Port) packet.Port
 
-// Service is how one connection, or one flow, is served.
+// Service configures one connection, or the connection of one flow.
 type Service struct {
-	Control                   cc.Control
+	Control                   cc.Factory
 	Admit                     Admission
 	Credits                   Crediting
 	TrafficClass, AnswerClass uint8
-	Class                     packet.Class // transmit queue of data, see transport.RTSAttr
+	Class                     packet.Class // transmit queue of data, see transport.QPAttr
 }
 
-// Recovery is how selective repeat finds losses, see transport.RTSAttr and transport.Config.
+// Recovery configures the loss detection of selective repeat, see transport.QPAttr and
+// transport.Config.
 type Recovery struct {
 	Reordering      units.Duration
-	MaxHeld         int // buffers of an endpoint that wait for packets before theirs
+	MaxHeld         int // buffers of an endpoint that hold packets out of order
 	RTOLow, RTOHigh units.Duration
 	MaxInFlight     units.Bytes
 }
 
-// title names the scheme for people.
+// title returns the name of the scheme for tables.
 func (s *Scheme) title() string {
 	switch {
 	case s.Name != "":
@@ -104,7 +105,7 @@ func (s *Scheme) title() string {
 	return "no control"
 }
 
-// service returns how a connection is served.
+// service returns the service of a connection.
 func (s *Scheme) service(p Pair) Service {
 	service := Service{
 		Control: s.Control, Admit: s.Admit, Credits: s.Credits,
@@ -116,7 +117,7 @@ func (s *Scheme) service(p Pair) Service {
 	return service
 }
 
-// instantiate gives the scheme the state that one simulation has of Tokens and Cache.
+// instantiate returns a copy of the scheme with the state of Tokens and Cache for one simulation.
 func (s *Scheme) instantiate() {
 	if s.Tokens != nil && s.Admit == nil {
 		s.Admit = grantingBy(*s.Tokens)
@@ -132,8 +133,8 @@ func (s *Scheme) instantiate() {
 	}
 }
 
-// grantingBy is an Admission whose granters of one receiver know of each other. It belongs to one
-// simulation; a Scheme's Tokens make one for each.
+// grantingBy is an Admission in which the granters of one receiver share state. It belongs to one
+// simulation; Tokens makes one for each.
 func grantingBy(spec tocc.Spec) Admission {
 	receivers := map[int]*tocc.Endpoint{}
 	return func(p Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
@@ -144,28 +145,28 @@ func grantingBy(spec tocc.Spec) Admission {
 	}
 }
 
-// Watched is a control with something around each of its algorithms, such as a recorder.
-func Watched(c cc.Control, around func(cc.Algorithm) cc.Algorithm) cc.Control {
+// Watched is a control that wraps each of its algorithms, for example with a recorder.
+func Watched(c cc.Factory, around func(cc.Algorithm) cc.Algorithm) cc.Factory {
 	return watched{c, around}
 }
 
 type watched struct {
-	cc.Control
+	cc.Factory
 	around func(cc.Algorithm) cc.Algorithm
 }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (w watched) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := w.Control.New(path)
+	a, err := w.Factory.New(path)
 	if err != nil {
 		return nil, err
 	}
 	return w.around(a), nil
 }
 
-// AnswerDSCP is the class of ACKs, CNPs and other answers in the schemes of [ParseScheme] and in a
+// ReplyDSCP is the DSCP of ACKs, CNPs and other replies in the schemes of [ParseScheme] and in a
 // [Bottleneck]: class selector 7, which has a queue of its own above all others.
-const AnswerDSCP = 56
+const ReplyDSCP = 56
 
 // Marking thresholds at 100 Gb/s. Those of other rates are in proportion.
 var (
@@ -173,15 +174,15 @@ var (
 	rampMarks = fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB, Pmax: 0.2} // DCQCN's
 )
 
-// ParseScheme returns the congestion control that cc.Parse reads, with the switches that it needs:
-// a step of ECN for DCTCP and its kin, a ramp for DCQCN, telemetry for HPCC, reports for Bolt.
-// Switches for other algorithms do not mark; change Switch where they should.
+// ParseScheme returns the congestion control that cc.Parse parses, with the switches that it needs:
+// a step of ECN for DCTCP and its variants, a ramp for DCQCN, telemetry for HPCC, reports for Bolt.
+// Switches do not mark for other algorithms; set Switch to change that.
 func ParseScheme(text string) (Scheme, error) {
 	spec, err := cc.Parse(text)
 	if err != nil {
 		return Scheme{}, err
 	}
-	s := Scheme{Control: spec, AnswerClass: AnswerDSCP << 2}
+	s := Scheme{Control: spec, AnswerClass: ReplyDSCP << 2}
 	switch spec.Name() {
 	case "dctcp", "d2tcp", "idctcp":
 		s.Switch.Queues = Marking(stepMarks)
@@ -197,7 +198,7 @@ func ParseScheme(text string) (Scheme, error) {
 	return s, nil
 }
 
-// ParseSchemes is ParseScheme for several.
+// ParseSchemes applies ParseScheme to several specifications.
 func ParseSchemes(texts ...string) ([]Scheme, error) {
 	schemes := make([]Scheme, len(texts))
 	for i, text := range texts {
@@ -209,8 +210,8 @@ func ParseSchemes(texts ...string) ([]Scheme, error) {
 	return schemes, nil
 }
 
-// Marking is queues whose first marks by RED, with thresholds for links of 100 Gb/s that those of
-// other rates have in proportion.
+// Marking returns queues of which the first marks by RED. The thresholds are for links of 100 Gb/s;
+// other rates have them in proportion.
 func Marking(at100 fabric.ECN) func(units.BitRate) fabric.Queues {
 	return func(r units.BitRate) fabric.Queues {
 		return fabric.Queues{{ECN: at100.Scale(float64(r) / float64(100*units.Gbps))}}
@@ -218,7 +219,7 @@ func Marking(at100 fabric.ECN) func(units.BitRate) fabric.Queues {
 }
 
 // admit gives the sender its gates and the receiver its granters.
-func (s *Service) admit(p Pair, path cc.Path, sender, receiver gated) error {
+func (s *Service) admit(p Pair, path cc.Path, sender, receiver *transport.QueuePair) error {
 	var gates []cc.Gate
 	var granters []cc.Granter
 	take := func(gate cc.Gate, granter cc.Granter, err error) error {
@@ -240,12 +241,9 @@ func (s *Service) admit(p Pair, path cc.Path, sender, receiver gated) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	return errors.Join(sender.Admit(cc.AllOf(gates...)), receiver.Admit(nil, granters...))
-}
-
-// gated is a queue pair that takes gates and granters.
-type gated interface {
-	Admit(gate cc.Gate, granters ...cc.Granter) error
+	return errors.Join(
+		sender.Modify(transport.Init, transport.QPAttr{Gate: cc.AllOf(gates...)}),
+		receiver.Modify(transport.Init, transport.QPAttr{Granters: granters}))
 }
 
 func (p Pair) String() string { return fmt.Sprintf("%d to %d", p.From, p.To) }

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Simulation is a scenario that was built: a network with an endpoint on every host.
+// Simulation is a built scenario: a network with an endpoint on every host.
 type Simulation struct {
 	Scenario
 	Net    *fabric.Network
@@ -21,14 +21,14 @@ type Simulation struct {
 	source, sink []byte
 	done         func(*Transfer)
 	running      int // flows
-	ofTraffic    int // those of them that Drive began
+	ofTraffic    int // the part of running that Drive started
 	exhausted    bool
-	foreign      int // frames of plain hosts that are not plain
+	foreign      int // frames of plain hosts with extensions
 	zero         units.Time
 	result       *Result
 }
 
-// Node is one host's endpoint.
+// Node is the endpoint of one host.
 type Node struct {
 	Host     *fabric.Host
 	Endpoint *transport.Endpoint
@@ -39,23 +39,17 @@ type Node struct {
 	source  *transport.MemoryRegion
 	sink    *transport.MemoryRegion
 	conns   []*Conn         // by the ID of their work requests
-	counts  map[int]int     // connections to the other host
-	idle    map[int][]*Conn // by the other host; looked up only, never walked
+	counts  map[int]int     // number of connections, by the other host
+	idle    map[int][]*Conn // by the other host; never iterated over, since its order is random
 	inboxes []inbox         // by the ID of their receives
 	todo    []func(units.Time)
 	wcs     [16]transport.WorkCompletion
 }
 
-// New builds the network of a scenario and the endpoints of all its hosts.
+// New builds the network of a scenario and the endpoints of its hosts.
 func New(scenario Scenario) (*Simulation, error) {
 	s := &Simulation{Scenario: scenario}
-	if s.Topology == nil {
-		return nil, errors.New("sim: the scenario has no topology")
-	}
-	s.fill()
-	s.Scheme.instantiate()
-	s.Net = s.Topology.Build(s.parts())
-	if err := s.Net.Build(); err != nil {
+	if err := s.build(); err != nil {
 		return nil, err
 	}
 	s.source, s.sink = make([]byte, s.Hosts.Chunk), make([]byte, s.Hosts.Chunk)
@@ -69,11 +63,22 @@ func New(scenario Scenario) (*Simulation, error) {
 	return s, nil
 }
 
-// fill replaces zeros by the defaults they stand for.
+// build sets the defaults and builds the network.
+func (s *Simulation) build() error {
+	if s.Topology == nil {
+		return errors.New("sim: the scenario has no topology")
+	}
+	s.fill()
+	s.Scheme.instantiate()
+	s.Net = s.Topology.Build(s.parts())
+	return s.Net.Build()
+}
+
+// fill sets the fields that are zero to their defaults.
 func (s *Simulation) fill() {
 	h := &s.Hosts
 	if h.PathMTU == 0 {
-		h.PathMTU = transport.MTU1024
+		h.PathMTU = units.KiB
 	}
 	if h.LinkMTU == 0 {
 		h.LinkMTU = LinkMTU
@@ -84,12 +89,16 @@ func (s *Simulation) fill() {
 	if h.Timeout == 0 {
 		h.Timeout = 8
 	}
+	for _, m := range s.Workload.Messages {
+		h.Chunk = max(h.Chunk, m.Bytes)
+		h.Receives, h.SendDepth = max(h.Receives, m.Depth), max(h.SendDepth, m.Depth+2)
+	}
 	if s.Scheme.bolt && s.Scheme.Switch.Queues == nil {
 		s.Scheme.Switch.Queues = fabric.Queues{{Bolt: Bolt(h.PathMTU)}}.At()
 	}
 }
 
-// start makes the endpoint and gives it to the host.
+// start makes the endpoint and attaches it to the host.
 func (n *Node) start() (err error) {
 	s, index := n.sim, n.Host.Index()
 	var port packet.Port = n.Host.NIC()
@@ -124,7 +133,7 @@ func (n *Node) start() (err error) {
 	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, s.sink, writable); err != nil {
 		return err
 	}
-	n.Endpoint.OnRound(n.reap)
+	n.Endpoint.Loop().OnRound(n.reap)
 	n.Host.Run(n.Endpoint)
 	return nil
 }

@@ -19,13 +19,13 @@ func star(hosts int) *fabric.Network {
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 }
 
-// A flow takes its ideal time on an empty network, and a packet or two.
+// A flow takes its ideal time on an empty network, plus a packet or two.
 func TestOneFlowIsIdeal(t *testing.T) {
 	for _, bytes := range []units.Bytes{1, 1024, 100_000, 10 * units.MiB} {
 		net := star(2)
 		c, err := sim.New(sim.Scenario{Topology: sim.On(net)})
 		require.NoError(t, err)
-		one, err := c.Connect(0, 1) // its neighbours get to know each other
+		one, err := c.Connect(0, 1) // its hosts resolve addresses
 		require.NoError(t, err)
 		require.NotNil(t, one)
 		require.NoError(t, net.Run(units.Time(100*units.Microsecond)))
@@ -63,7 +63,7 @@ func TestRatesOfFlows(t *testing.T) {
 	}
 }
 
-// Flows wait for their time, use a connection again when it is idle, and a second one when not.
+// Flows start at their times, reuse a connection that is idle, and make another one otherwise.
 func TestConnectionsAreUsedAgain(t *testing.T) {
 	net := star(3)
 	c, err := sim.New(sim.Scenario{Topology: sim.On(net)})
@@ -78,10 +78,10 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	c.Drive(source, func(*sim.Transfer) { count++ })
 	require.NoError(t, net.Run(units.Time(2*units.Millisecond)))
 	assert.Equal(t, 4, count)
-	assert.Equal(t, 3, c.Nodes[0].Endpoint.QueuePairs())
+	assert.Equal(t, 3, c.Nodes[0].Endpoint.Stats().Holdings.QueuePairs)
 }
 
-// With loss selective repeat ends sooner than go-back-N, and sends less twice.
+// With loss, selective repeat ends sooner than go-back-N, and retransmits less.
 func TestSelectiveRepeatBeatsGoBackN(t *testing.T) {
 	var took [2]units.Duration
 	var again [2]uint64
@@ -97,13 +97,13 @@ func TestSelectiveRepeatBeatsGoBackN(t *testing.T) {
 		require.NoError(t, net.Run(units.Time(100*units.Millisecond)))
 		require.Empty(t, c.Errors)
 		require.NotZero(t, took[i])
-		again[i] = c.Nodes[0].Endpoint.Counters().Retransmitted
+		again[i] = c.Nodes[0].Endpoint.Stats().Retransmitted
 	}
 	assert.Less(t, 2*again[1], again[0])
 	assert.Less(t, took[1], took[0])
 }
 
-// A flow that cannot end is an error, and the others go on.
+// A flow that cannot end is an error, and the others continue.
 func TestFailedFlow(t *testing.T) {
 	net := star(3)
 	c, err := sim.New(sim.Scenario{Topology: sim.On(net)})
@@ -120,8 +120,8 @@ func TestFailedFlow(t *testing.T) {
 	assert.Zero(t, c.Running())
 }
 
-// TestIdleConnectionIsSmall: both ends of a connection, with their queues and all that the
-// simulation keeps of them, take no more than 2 KiB each.
+// TestIdleConnectionIsSmall: each end of a connection, with its queues and the state of the
+// simulation, takes at most 2 KiB.
 func TestIdleConnectionIsSmall(t *testing.T) {
 	const conns = 20_000
 	net := star(2)
@@ -145,7 +145,7 @@ func TestIdleConnectionIsSmall(t *testing.T) {
 	runtime.KeepAlive(c)
 }
 
-// flows is a source of these.
+// flows is a source of these flows.
 type flows []workload.Flow
 
 func (fs *flows) Next() (workload.Flow, bool) {

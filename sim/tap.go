@@ -5,13 +5,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tap wraps a flow's algorithm: it records what passes, adds noise to delays, tells what is left of
-// the flow, and stops it at its time.
+// tap wraps a flow's algorithm: it records events and decisions, adds noise to delays, adds the
+// remaining bytes of the flow, and stops the flow at its time.
 type tap struct {
 	cc.Algorithm
 	trace    *Trace
 	keepGaps bool
-	rate     units.BitRate // of the packet that waits
+	rate     units.BitRate // rate of the packet that waits
 }
 
 // Events implements cc.Algorithm.
@@ -27,7 +27,7 @@ func (t *tap) Telemetry() int {
 
 // Start implements cc.Starter.
 func (t *tap) Start(now units.Time) cc.Decision {
-	d := cc.Decision{Window: units.MiB} // the transport's own
+	d := cc.Decision{Window: units.MiB} // the transport's default
 	if s, ok := t.Algorithm.(cc.Starter); ok {
 		d = s.Start(now)
 	}
@@ -47,7 +47,7 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 	case cc.TX:
 		if f.Bytes > 0 {
-			for range ev.Packets { // of one turn
+			for range ev.Packets { // of one burst
 				f.Sent = append(f.Sent, now.Add(-units.Duration(f.zero)))
 			}
 		}
@@ -55,7 +55,7 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind == cc.RTT {
 		ev.Delay += f.noise()
 	}
-	if f.Bytes > f.Acked { // the transport knows of two messages at a time
+	if f.Bytes > f.Acked { // the transport itself knows of two messages at a time
 		ev.Left = f.Bytes - f.Acked
 	}
 	if t.Algorithm.Events().Has(ev.Kind) {
@@ -65,8 +65,8 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		}
 		f.decision = d
 	}
-	if f.Heard != nil {
-		f.Heard(ev, t.Algorithm, now.Sub(f.zero))
+	if f.OnEvent != nil {
+		f.OnEvent(ev, t.Algorithm, now.Sub(f.zero))
 	}
 	d := f.decision
 	if t.keepGaps {
@@ -76,7 +76,7 @@ func (t *tap) On(ev *cc.Event, now units.Time) cc.Decision {
 		d.Rate = t.rate
 	}
 	if f.Stop > 0 && now.Sub(f.zero) >= f.Stop {
-		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate} // and no probe
+		d = cc.Decision{Hold: true, Window: d.Window, Rate: d.Rate} // without a probe
 	}
 	return d
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Eight senders to one receiver: the link is full but for the tokens' share, and the queue is a
-// packet or two where everything waits for a token; elsewhere it is unscheduled packets, at most a
-// BDP of each sender.
+// Eight senders to one receiver: the link is full except for the share of tokens, and the queue is
+// a packet or two if all data needs tokens; otherwise it is unscheduled packets, at most a BDP of
+// each sender.
 func TestTokensShareALink(t *testing.T) {
 	const packets, bursts = 2 * 1110, 8 * 51_000 // bytes; a BDP is 50 625 here
 	for _, want := range []struct {
@@ -46,7 +46,7 @@ func TestTokensShareALink(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		var rates []*fabric.Series
 		for i := range 8 {
 			f, err := cl.Start(workload.Flow{Src: i, Dst: 8, Bytes: 1 << 40})
@@ -60,16 +60,18 @@ func TestTokensShareALink(t *testing.T) {
 		for _, r := range rates {
 			total += r.Mean(from, net.Now())
 		}
-		c := cl.Nodes[8].Endpoint.Counters()
-		t.Logf("%s: %.2f Gb/s, queue mean %.0f max %.0f, tokens %d dropped %d, timeouts %d again %d", text, total/1e9, q.Mean(from, net.Now()), q.Max(0, net.Now()), c.TokensSent, c.TokensDropped,
-			cl.Nodes[0].Endpoint.Counters().Timeouts, cl.Nodes[0].Endpoint.Counters().Retransmitted)
+		c := cl.Nodes[8].Endpoint.Stats()
+		sender := cl.Nodes[0].Endpoint.Stats()
+		t.Logf("%s: %.2f Gb/s, queue mean %.0f max %.0f, tokens %d dropped %d, timeouts %d, "+
+			"retransmitted %d", text, total/1e9, q.Mean(from, net.Now()), q.Max(0, net.Now()),
+			c.TokensSent, c.TokensDropped, sender.Timeouts, sender.Retransmitted)
 		assert.Greater(t, total, want.least, text)
 		assert.LessOrEqual(t, q.Max(0, net.Now()), want.longest, text)
 	}
 }
 
-// What is a little more than may leave without tokens asks for the rest at once, not when a timer
-// of something else expires.
+// The rest of a message that is slightly longer than the unscheduled part is requested at once, not
+// at the next expiry of another timer.
 func TestRestBehindTheUnscheduledPhase(t *testing.T) {
 	spec, err := tocc.Parse("k=2048B")
 	require.NoError(t, err)
@@ -87,7 +89,7 @@ func TestRestBehindTheUnscheduledPhase(t *testing.T) {
 			},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		bdp := int64(net.Bottleneck(0, senders).Bytes(cl.BaseRTT(0, senders)))
 		for size := bdp - 2048; size < bdp+2048; size += 100 {
 			begin := net.Now()

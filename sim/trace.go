@@ -11,19 +11,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Trace is a declared flow over time. With a Controller of the Scheme, which is between the flow
-// and its algorithm, there is only the Goodput.
+// Trace is a declared flow over time. With a Controller of the Scheme, which separates the flow
+// from its algorithm, it has only the Goodput.
 type Trace struct {
 	Flow
-	Goodput *fabric.Series // bits of payload that arrived in order, a second
-	Window  *fabric.Series // packets, as the algorithm decided
-	// Sent are the times at which packets left the transport, of flows with Bytes.
+	Goodput *fabric.Series // payload delivered in order, in bits per second
+	Window  *fabric.Series // in packets, as the algorithm decided
+	// Sent are the times at which packets left the transport, for flows with Bytes.
 	Sent []units.Time
-	// Finish is the last acknowledgement; of a flow that did not end, the last so far.
+	// Finish is the time of the last acknowledgement; so far, if the flow has not ended.
 	Finish units.Duration
 	Ended  bool
 	Acked  units.Bytes
-	// BaseRTT is that of a full packet and its acknowledgement through empty queues.
+	// BaseRTT is the round-trip time of a full packet and its ACK through empty queues.
 	BaseRTT units.Duration
 
 	conn     *Conn
@@ -35,8 +35,8 @@ type Trace struct {
 	decision cc.Decision
 }
 
-// FCT is the completion time. That of a stopped flow ends with the last acknowledgement of what
-// was in flight.
+// FCT returns the completion time. That of a stopped flow ends with the last acknowledgement of the
+// packets in flight.
 func (t *Trace) FCT() units.Duration { return t.Finish - t.Start }
 
 // declare connects the queue pairs of a declared flow.
@@ -119,13 +119,12 @@ func (t *Trace) received() uint64 {
 	return t.conn.Received() - t.before
 }
 
-// over reports whether nothing more is to come of the flow: all bytes are acknowledged, or it
-// stopped long ago.
+// over reports whether the flow is complete: all bytes are acknowledged, or it stopped long ago.
 func (t *Trace) over(at units.Duration) bool {
 	return t.Ended || t.Stop > 0 && at > max(t.Stop, t.Finish)+units.Millisecond
 }
 
-// result is the flow as one that has ended.
+// result returns the flow in the form of an ended one.
 func (t *Trace) result(s *Simulation) workload.Result {
 	f := workload.Flow{At: units.Time(t.Start), Bytes: t.Bytes, Group: -1}
 	f.Src, f.Dst = t.ends()

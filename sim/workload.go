@@ -8,31 +8,39 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Workload is what hosts send. A run is over when all Flows have ended or stopped and the Traffic
-// has ended; a workload with Requests has no end but Until.
+// Workload is the traffic of the hosts. A run is over when all Flows have ended or stopped and the
+// Traffic has ended; with Requests it lasts until Until.
 type Workload struct {
 	// Flows are declared one by one, each with a connection of its own that exists when time
-	// begins, and a Trace in the Result.
+	// begins, and with a Trace in the Result.
 	Flows []Flow
 	// Traffic, unless nil, is a stream of flows.
 	Traffic Traffic
-	// Span, unless 0, is how long the traffic lasts at least: a run is over at the first moment
-	// after it at which none of the Traffic's flows is in progress, whether others are to come or
-	// not.
+	// Span, unless 0, is the minimum duration of the traffic: the run is over at the first moment
+	// after it at which none of the Traffic's flows is in progress, even if more would come.
 	Span units.Duration
 	// Requests are messages that programs send one after another.
 	Requests []Requests
-	// MayFail lets the run go on when a connection fails, as one does whose peer is gone for too
-	// long. The Result counts them.
+	// Messages are messages of programs to the Programs of other hosts, which consume them at their
+	// own pace.
+	Messages []Messages
+	Programs []Program
+	// MayFail continues the run when a connection fails, for example because its peer is gone for
+	// too long. The Result counts the failures.
 	MayFail bool
-	// Jitter delays the start of each of Flows by up to so much, drawn from the seed.
+	// Jitter is the upper bound of the random delay of the start of each of Flows and Requests.
 	Jitter units.Duration
-	// Noise, unless nil, draws the error of each delay that the algorithms of Flows hear of.
+	// Noise, unless nil, draws the error of each delay sample of the Flows' algorithms.
 	Noise func(*rand.Rand) units.Duration
-	// KeepGaps makes a new rate of Flows count from the packet after the one that waits, as in
-	// published simulators, where a packet gets its time when the one before it leaves. Ours
-	// re-times the packet that waits.
+	// KeepGaps applies a new rate of Flows from the packet after the waiting one on, as published
+	// simulators do, where a packet gets its time when the one before it leaves. Otherwise a new
+	// rate changes the time of the packet that waits.
 	KeepGaps bool
+}
+
+// declared reports whether the workload has nothing but declared flows.
+func (w *Workload) declared() bool {
+	return w.Traffic == nil && len(w.Requests)+len(w.Messages) == 0
 }
 
 // Flow is one declared flow.
@@ -40,21 +48,21 @@ type Flow struct {
 	From, To int
 	Back     bool // from To to From
 	Start    units.Duration
-	Stop     units.Duration // sends nothing more from then on; 0 is when all Bytes are through
-	Bytes    units.Bytes    // payload; 0 is as much as time admits
-	Control  cc.Control     // nil is the Scheme's
-	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows
-	// have one, or none.
+	Stop     units.Duration // end of its posts; 0 means after all Bytes
+	Bytes    units.Bytes    // payload; 0 means unlimited
+	Control  cc.Factory     // nil means the Scheme's
+	// Admission, unless nil, makes the flow's gate and granter, such as a tocc.Spec. All flows have
+	// one, or none.
 	Admission interface {
 		New(cc.Path) (cc.Gate, cc.Granter, error)
 	}
 	DSCP uint8 // of data
-	// Heard, unless nil, is called after each event of the flow's algorithm, and in any case after
-	// what was sent and acknowledged.
-	Heard func(ev *cc.Event, a cc.Algorithm, at units.Duration)
+	// OnEvent, unless nil, is called after each event of the flow's algorithm, including those that
+	// only report what was sent and acknowledged.
+	OnEvent func(ev *cc.Event, a cc.Algorithm, at units.Duration)
 }
 
-// Many returns n flows that are alike.
+// Many returns n equal flows.
 func Many(n int, f Flow) []Flow {
 	flows := make([]Flow, n)
 	for i := range flows {
@@ -63,7 +71,7 @@ func Many(n int, f Flow) []Flow {
 	return flows
 }
 
-// ends are the hosts of a flow.
+// ends returns the hosts of a flow.
 func (f *Flow) ends() (from, to int) {
 	if f.Back {
 		return f.To, f.From
@@ -71,18 +79,18 @@ func (f *Flow) ends() (from, to int) {
 	return f.From, f.To
 }
 
-// Traffic makes the flows of a run, for its network and its seed.
+// Traffic makes the flows of a run, from its network and its seed.
 type Traffic func(s *Simulation) (workload.Source, error)
 
-// From is traffic by a generator of fabric/workload, such as workload.Incast.
+// From returns the traffic of a generator of fabric/workload, such as workload.Incast.
 func From(g interface {
 	Source() (workload.Source, error)
 }) Traffic {
 	return func(*Simulation) (workload.Source, error) { return g.Source() }
 }
 
-// Load is Poisson traffic between all hosts for a span of time: sizes drawn from a distribution,
-// at a load of the hosts' links that counts the payload they can carry.
+// Load returns Poisson traffic between all hosts for a span of time: sizes drawn from a
+// distribution, at a load relative to the payload that the hosts' links can carry.
 func Load(sizes *workload.Sizes, load float64, span units.Duration) Traffic {
 	return func(s *Simulation) (workload.Source, error) {
 		mtu := units.BitRate(s.Hosts.PathMTU)
@@ -94,7 +102,7 @@ func Load(sizes *workload.Sizes, load float64, span units.Duration) Traffic {
 	}
 }
 
-// Together is several streams in one.
+// Together merges several streams.
 func Together(all ...Traffic) Traffic {
 	return func(s *Simulation) (workload.Source, error) {
 		sources := make([]workload.Source, len(all))
@@ -108,12 +116,12 @@ func Together(all ...Traffic) Traffic {
 	}
 }
 
-// Capacity is the payload, in bits a second, that a link carries in full packets.
+// Capacity returns the payload, in bits per second, that a link carries in full packets.
 func Capacity(rate units.BitRate, pathMTU units.Bytes) float64 {
 	return float64(rate) * float64(pathMTU) / float64(pathMTU+Overhead)
 }
 
-// Overhead is what a packet takes of a link besides its payload: headers, ICRC, check sequence,
+// Overhead is the length of a packet on a link besides its payload: headers, ICRC, check sequence,
 // preamble and gap.
 const Overhead = dataOverhead + onWire
 
@@ -121,24 +129,31 @@ const Overhead = dataOverhead + onWire
 type Requests struct {
 	From, To int
 	Bytes    units.Bytes
-	Depth    int            // messages that may be outstanding; 0 means 1
-	Every    units.Duration // between the posts of two, at least; 0 posts whenever there is room
-	Think    units.Duration // from the end of one to the post of the next
+	Depth    int            // maximum number of outstanding messages; 0 means 1
+	Every    units.Duration // minimum time between two posts; 0 means none
+	Think    units.Duration // time from the end of a message to the post of the next
 	Start    units.Duration
+	Stop     units.Duration // end of its posts; 0 means never
 }
 
-// request begins a program, and lists its messages in the Result.
+// request starts a program, and lists its messages in the Result.
 func (s *Simulation) request(r *Requests) error {
 	conn, err := s.Connect(r.From, r.To)
 	if err != nil {
 		return err
 	}
 	log := &RequestLog{Requests: *r, Conn: conn}
+	if s.Workload.Jitter > 0 {
+		log.Start += units.Duration(s.Net.Rand().Int64N(int64(s.Workload.Jitter)))
+	}
 	s.result.Requests = append(s.result.Requests, log)
 	w := &Writer{Conn: conn, Bytes: r.Bytes, Depth: max(1, r.Depth), Every: r.Every, Think: r.Think}
+	if r.Stop > 0 {
+		w.stop = s.zero.Add(r.Stop)
+	}
 	w.Ended = func(posted, ended units.Time) {
 		log.Done = append(log.Done, Request{posted.Sub(s.zero), ended.Sub(s.zero)})
 	}
-	w.Begin(s.zero.Add(r.Start))
+	w.Begin(s.zero.Add(log.Start))
 	return nil
 }

@@ -7,21 +7,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Writer is what a perftest program does on one queue pair: WRITEs of one size. One that fails is
-// among the sim's Errors, and its Writer goes on with nothing.
+// Writer posts WRITEs of one size on one queue pair, like a perftest program. If one fails, the
+// error is added to the simulation's Errors, and the Writer stops.
 type Writer struct {
 	Conn  *Conn
 	Bytes units.Bytes
-	Depth int            // messages that may be outstanding
-	Every units.Duration // between the posts of two, at least; 0 posts whenever there is room
-	Think units.Duration // from the end of one to the post of the next
+	Depth int            // maximum number of outstanding messages
+	Every units.Duration // minimum time between two posts; 0 means none
+	Think units.Duration // time from the end of a message to the post of the next
 	Ended func(posted, ended units.Time)
 
-	posted  []units.Time // of those outstanding
+	posted  []units.Time // times of the outstanding messages
 	overdue bool
+	stop    units.Time // end of its posts, unless 0
 }
 
-// Begin posts the first message at a time, or as many as may be outstanding.
+// Begin posts, at a time, the first message or as many as may be outstanding.
 func (w *Writer) Begin(at units.Time) {
 	w.Conn.Written = w.written
 	first := w.Depth
@@ -42,6 +43,9 @@ func (w *Writer) post() {
 		return
 	}
 	net := w.simulation().Net
+	if w.stop > 0 && !net.Now().Before(w.stop) {
+		return
+	}
 	w.posted = append(w.posted, net.Now())
 	if err := w.Conn.Write(w.Bytes); err != nil {
 		w.failed(err)

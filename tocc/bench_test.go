@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// loop is a flow whose tokens and data meet no delay: for the price of a token.
+// loop is a flow whose tokens and data meet no delay, to measure the cost of a token.
 type loop struct {
 	cc.Inline
 	gate    cc.Gate
@@ -21,7 +21,7 @@ type loop struct {
 	now     units.Time
 	out     cc.Outgoing
 	in      cc.Arrival
-	n       cc.Notice
+	n       cc.ControlMessage
 }
 
 func newLoop(t testing.TB, text string) *loop {
@@ -38,7 +38,7 @@ func newLoop(t testing.TB, text string) *loop {
 	gate.Posted(units.GiB, l.out.Backlog, l.now)
 	n, ok := gate.Emit(l.out.Backlog, l.now)
 	require.True(t, ok)
-	require.NoError(t, granter.Hear(&n, l.now))
+	require.NoError(t, granter.Receive(&n, l.now))
 	return l
 }
 
@@ -46,13 +46,13 @@ func (l *loop) Report(ev *cc.Event, now units.Time) {
 	ev.Flow = l.flow
 	l.Inline.Report(ev, now)
 	if d, ok := l.Decision(l.flow); ok {
-		l.granter.Decide(d, now)
+		l.granter.Apply(d, now)
 	}
 }
 
-func (*loop) Ask() {}
+func (*loop) Reschedule() {}
 
-// token is what a token costs its receiver: it goes, and the data comes.
+// token performs a receiver's work for a token: the TOKEN is sent, and the data arrives.
 func (l *loop) token() bool {
 	l.now += 400_000
 	n, ok := l.granter.Emit(false, l.now)
@@ -64,14 +64,14 @@ func (l *loop) token() bool {
 	return ok
 }
 
-// packet is what a token costs its sender: it comes, and a packet leaves.
+// packet performs a sender's work for a token: the TOKEN arrives, and a packet is sent.
 func (l *loop) packet(step uint32) bool {
 	l.now += 400_000
-	l.n = cc.Notice{Kind: cc.NoticeToken, Limit: l.n.Limit + step, Seq: l.n.Seq + 1}
-	if l.gate.Hear(&l.n, l.out.Backlog, l.now) != nil || !l.gate.Ready(&l.out, l.now) {
+	l.n = cc.ControlMessage{Kind: cc.TOKEN, Limit: l.n.Limit + step, Seq: l.n.Seq + 1}
+	if l.gate.Receive(&l.n, l.out.Backlog, l.now) != nil || !l.gate.Ready(&l.out, l.now) {
 		return false
 	}
-	l.gate.Took(&l.out, l.now)
+	l.gate.Sent(&l.out, l.now)
 	return true
 }
 
@@ -89,22 +89,22 @@ func TestNoTokenAllocates(t *testing.T) {
 	}
 }
 
-// idleGate and idleGranter do nothing: what is left of a benchmark without the halves.
+// idleGate and idleGranter do nothing. They measure the cost of the benchmark itself.
 type idleGate struct{ cc.Gate }
 
-func (*idleGate) Hear(*cc.Notice, cc.Backlog, units.Time) error { return nil }
-func (*idleGate) Ready(*cc.Outgoing, units.Time) bool           { return true }
-func (*idleGate) Took(*cc.Outgoing, units.Time) cc.Marks        { return cc.Marks{} }
+func (*idleGate) Receive(*cc.ControlMessage, cc.Backlog, units.Time) error { return nil }
+func (*idleGate) Ready(*cc.Outgoing, units.Time) bool                      { return true }
+func (*idleGate) Sent(*cc.Outgoing, units.Time) cc.Marks                   { return cc.Marks{} }
 
 type idleGranter struct{ cc.Granter }
 
 func (*idleGranter) Arrived(*cc.Arrival, units.Time) {}
-func (*idleGranter) Emit(bool, units.Time) (cc.Notice, bool) {
-	return cc.Notice{Kind: cc.NoticeToken, Releases: 4178}, true
+func (*idleGranter) Emit(bool, units.Time) (cc.ControlMessage, bool) {
+	return cc.ControlMessage{Kind: cc.TOKEN, Releases: 4178}, true
 }
 
-// least reports what one of a batch takes when nothing else has the core, the least of all batches;
-// and beyond the same with nothing behind the interfaces, batch by batch in turn.
+// least reports the least time of all batches, which is that of an otherwise idle core, and the
+// excess over the same batches with nothing behind the interfaces, which alternate with them.
 func least(b *testing.B, one, bare func() bool) {
 	const batch = 1000
 	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}
@@ -123,12 +123,12 @@ func least(b *testing.B, one, bare func() bool) {
 	b.ReportMetric(float64((best[0]-best[1]).Nanoseconds())/batch, "ns/over")
 }
 
-// bare is a loop around nothing.
+// bare returns a loop around nothing.
 func bare() *loop {
 	return &loop{gate: &idleGate{}, granter: &idleGranter{}, now: 1, out: cc.Outgoing{Bytes: 4096}}
 }
 
-// BenchmarkReceiver is a TOKEN that goes and its data that comes.
+// BenchmarkReceiver measures sending a TOKEN and receiving its data.
 func BenchmarkReceiver(b *testing.B) {
 	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn", "unsch=0,cc=swift",
 		"homa:unsch=0"} {
@@ -136,14 +136,14 @@ func BenchmarkReceiver(b *testing.B) {
 	}
 }
 
-// BenchmarkSender is a TOKEN that comes and a packet that goes.
+// BenchmarkSender measures receiving a TOKEN and sending a packet.
 func BenchmarkSender(b *testing.B) {
 	l := newLoop(b, "unsch=0,cc=none")
 	idle := bare()
 	least(b, func() bool { return l.packet(4096) }, func() bool { return idle.packet(4096) })
 }
 
-// BenchmarkManyFlows is both, of 10 000 flows in turns.
+// BenchmarkManyFlows measures both, for 10 000 flows in turn.
 func BenchmarkManyFlows(b *testing.B) {
 	flows := make([]*loop, 10_000)
 	for i := range flows {

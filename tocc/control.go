@@ -5,85 +5,86 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// control is token CC: an algorithm of package cc that takes a token for a packet of K bytes. It
-// hears of tokens that were used as of acknowledgements, and its window bounds tokens under way.
-type control struct {
-	algorithm cc.Algorithm // nil: the window stands still
-	wants     cc.EventSet
-	acks      bool // it wants some of ACK, ECN and RTT
+// tokenControl is token CC: an algorithm of package cc for which a token is a packet of K bytes.
+// Used tokens are reported to it as acknowledgements, and its window bounds the tokens in flight.
+type tokenControl struct {
+	algorithm cc.Algorithm // nil: the window is fixed
+	events    cc.EventSet
+	bindsAcks bool // the algorithm binds ACK, ECN or RTT
 	cnp       cc.CNPGate
-	sent      []sentToken // ring of tokens whose data has not come
+	inFlight  []sentToken // ring of tokens whose data has not arrived
 	first, n  int
-	event     cc.Event // here, so that none escapes
+	event     cc.Event // a field, so that none escapes to the heap
 
-	tokens uint32      // that left
-	used   units.Bytes // that made no whole token yet
+	tokens uint32      // sent
+	used   units.Bytes // bytes that do not yet make up a whole token
 	marked int         // marks since the last event
 	delay  units.Duration
 
-	hold     bool
-	gap      units.Duration // between tokens of a window below one; 0 none
-	free     units.Time     // when the next one may go then
-	probeAt  units.Time     // when a question is due; 0 none
-	askedAt  units.Time     // when it left
-	question uint16
-	asks     bool       // it is under way
-	probed   units.Time // the Decision's moment that was served
+	hold        bool
+	gap         units.Duration // between tokens while the window is below one token; 0: none
+	nextAt      units.Time     // when the next token may be sent, with a gap
+	probeAt     units.Time     // when a probe is due; 0: none is
+	probeSentAt units.Time     // when the newest probe was sent
+	probeSeq    uint16
+	probing     bool       // a probe is in flight
+	servedProbe units.Time // ProbeAt of the Decision that was processed
 }
 
-// sentToken is a token under way: the limit before it, and when it left.
+// sentToken is a token in flight: the limit before it, and when it was sent.
 type sentToken struct {
 	from units.Bytes
 	at   units.Time
 }
 
-func (c *control) start(a cc.Algorithm, p *plan) {
+func (c *tokenControl) start(a cc.Algorithm, p *plan) {
 	c.cnp.Interval = p.cnp
 	if c.algorithm = a; a == nil {
 		return
 	}
-	c.wants = a.Events()
-	c.acks = c.wants&cc.Events(cc.ACK, cc.ECN, cc.RTT) != 0
-	if c.wants.Has(cc.RTT) {
-		c.sent = make([]sentToken, min(max(2*p.bdp/p.kw+2, 8), 256))
+	c.events = a.Events()
+	c.bindsAcks = c.events&cc.Events(cc.ACK, cc.ECN, cc.RTT) != 0
+	if c.events.Has(cc.RTT) {
+		c.inFlight = make([]sentToken, min(max(2*p.bdp/p.kw+2, 8), 256))
 	}
 }
 
-// congested is that a token or an unscheduled packet met congestion.
-func (c *control) congested(r *Receiver, tokens int, now units.Time) {
+// onMark processes congestion that tokens, or an unscheduled packet, met.
+func (c *tokenControl) onMark(r *Receiver, tokens int, now units.Time) {
 	if c.algorithm == nil {
 		return
 	}
-	if c.acks {
+	if c.bindsAcks {
 		c.marked += tokens
 	}
-	if c.wants.Has(cc.CNP) && c.cnp.Marked(now) {
+	if c.events.Has(cc.CNP) && c.cnp.Marked(now) {
 		c.prepare(r, cc.CNP)
 		c.report(r, now)
 	}
 }
 
-// arrived is data that came: each K bytes of it are a token used.
-func (c *control) arrived(r *Receiver, a *cc.Arrival, now units.Time) {
+// onArrival processes the arrival of data: each K bytes are a used token.
+func (c *tokenControl) onArrival(r *Receiver, a *cc.Arrival, now units.Time) {
 	if c.algorithm == nil {
 		return
 	}
 	unscheduled := a.Set&cc.MarkUnscheduled != 0
 	if a.Set&cc.MarkTokenMarked != 0 {
-		c.congested(r, 1, now)
+		c.onMark(r, 1, now)
 	}
 	if unscheduled && a.Congested {
-		c.congested(r, 1, now)
+		c.onMark(r, 1, now)
 	}
-	if !c.acks {
+	if !c.bindsAcks {
 		return
 	}
 	if !unscheduled {
-		c.time(r, now)
+		c.sampleDelay(r, now)
 	}
 	c.used += a.Bytes
 	packets := c.used / r.k
-	if r.demand == r.limit && r.spent == r.limit && c.used > 0 { // the last token was the remainder
+	// the last token was smaller than K
+	if r.demand == r.limit && r.spent == r.limit && c.used > 0 {
 		packets = max(packets, 1)
 	}
 	if packets == 0 {
@@ -93,85 +94,85 @@ func (c *control) arrived(r *Receiver, a *cc.Arrival, now units.Time) {
 	marked := min(c.marked, int(packets))
 	kind := cc.ACK
 	switch {
-	case c.delay > 0 && c.wants.Has(cc.RTT):
+	case c.delay > 0 && c.events.Has(cc.RTT):
 		kind = cc.RTT
-	case marked > 0 && c.wants.Has(cc.ECN):
+	case marked > 0 && c.events.Has(cc.ECN):
 		kind = cc.ECN
 	}
 	ev := c.prepare(r, kind)
 	ev.Packets, ev.Bytes, ev.Marked, ev.Delay = int(packets), bytes, marked, c.delay
-	// the sender does not tell its own: as Receiver.waits
-	ev.LocalGap, ev.LocalAway, ev.RemoteGap = a.Gap+a.Away, a.Away, r.gap
+	// The sender does not report its own gap; see Receiver.pollBytes.
+	ev.LocalGap, ev.LocalAway, ev.RemoteGap = a.Gap+a.Away, a.Away, r.pollGap
 	c.used -= bytes
 	c.marked -= marked
 	c.delay = 0
 	c.report(r, now)
 }
 
-// time finds how long ago the newest token left whose data comes now.
-func (c *control) time(r *Receiver, now units.Time) {
-	for c.n > 0 && c.sent[c.first].from < r.spent {
-		c.delay = now.Sub(c.sent[c.first].at)
-		c.drop()
+// sampleDelay computes how long ago the newest token that released the arrived data was sent.
+func (c *tokenControl) sampleDelay(r *Receiver, now units.Time) {
+	for c.n > 0 && c.inFlight[c.first].from < r.spent {
+		c.delay = now.Sub(c.inFlight[c.first].at)
+		c.pop()
 	}
 }
 
-// skipped forgets tokens that were used or discarded without data that came.
-func (c *control) skipped(r *Receiver) {
-	for c.n > 0 && c.sent[c.first].from < r.spent {
-		c.drop()
+// dropSpent removes tokens that were used or discarded and whose data did not arrive.
+func (c *tokenControl) dropSpent(r *Receiver) {
+	for c.n > 0 && c.inFlight[c.first].from < r.spent {
+		c.pop()
 	}
 }
 
-// repeated is that nobody knows any more which TOKEN let data go.
-func (c *control) repeated() { c.n = 0 }
+// forgetTimes removes all send times: after a repetition it is unknown which TOKEN releases data.
+func (c *tokenControl) forgetTimes() { c.n = 0 }
 
-func (c *control) drop() {
-	if c.first++; c.first == len(c.sent) {
+func (c *tokenControl) pop() {
+	if c.first++; c.first == len(c.inFlight) {
 		c.first = 0
 	}
 	c.n--
 }
 
-// granted is that a token left.
-func (c *control) granted(r *Receiver, bytes, wire units.Bytes, now units.Time) {
+// onGrant records that a token was sent.
+func (c *tokenControl) onGrant(r *Receiver, bytes, wire units.Bytes, now units.Time) {
 	c.tokens += uint32(max(1, bytes/r.k))
 	if c.gap > 0 {
-		c.free = now.Add(units.Duration(float64(c.gap) * float64(wire) / float64(r.kw)))
+		c.nextAt = now.Add(units.Duration(float64(c.gap) * float64(wire) / float64(r.kw)))
 	}
-	if c.n < len(c.sent) {
+	if c.n < len(c.inFlight) {
 		i := c.first + c.n
-		if i >= len(c.sent) {
-			i -= len(c.sent)
+		if i >= len(c.inFlight) {
+			i -= len(c.inFlight)
 		}
-		c.sent[i] = sentToken{r.limit - bytes, now}
+		c.inFlight[i] = sentToken{r.limit - bytes, now}
 		c.n++
 	}
-	if c.algorithm != nil && c.wants.Has(cc.TX) {
+	if c.algorithm != nil && c.events.Has(cc.TX) {
 		ev := c.prepare(r, cc.TX)
 		ev.Packets, ev.Bytes = 1, bytes
 		c.report(r, now)
 	}
 }
 
-// posted is that something waits where nothing was left.
-func (c *control) posted(r *Receiver, before units.Bytes, now units.Time) {
-	if c.algorithm != nil && r.demand > before && before <= r.spent && c.wants.Has(cc.POST) {
+// onPosted reports new demand of a sender that had none.
+func (c *tokenControl) onPosted(r *Receiver, before units.Bytes, now units.Time) {
+	if c.algorithm != nil && r.demand > before && before <= r.spent && c.events.Has(cc.POST) {
 		c.prepare(r, cc.POST)
 		c.report(r, now)
 	}
 }
 
-// from is when a token may go: below one token they are spaced.
-func (c *control) from(now units.Time) units.Time {
-	if c.gap > 0 && c.free.After(now) {
-		return moment(c.free)
+// earliestToken returns when a token may be sent. Tokens of a window below one are spaced.
+func (c *tokenControl) earliestToken(now units.Time) units.Time {
+	if c.gap > 0 && c.nextAt.After(now) {
+		return nonZero(c.nextAt)
 	}
-	return moment(now)
+	return nonZero(now)
 }
 
-// prepare begins an event. PSNs count tokens.
-func (c *control) prepare(r *Receiver, kind cc.Kind) *cc.Event {
+// prepare initialises the event. PSNs count tokens.
+func (c *tokenControl) prepare(r *Receiver, kind cc.Kind) *cc.Event {
 	ev := &c.event
 	ev.Kind = kind
 	ev.InFlight = r.limit - r.spent
@@ -183,20 +184,20 @@ func (c *control) prepare(r *Receiver, kind cc.Kind) *cc.Event {
 	return ev
 }
 
-// report tells the algorithm of it.
-func (c *control) report(r *Receiver, now units.Time) {
-	if r.drive != nil {
-		r.drive.Report(&c.event, now)
+// report passes the event to the algorithm.
+func (c *tokenControl) report(r *Receiver, now units.Time) {
+	if r.reporter != nil {
+		r.reporter.Report(&c.event, now)
 	}
 }
 
-// guessedBDP is how many BDPs a flow at full rate may have under way where the BDP is a guess: with
-// one, rings between hosts that poll bursts of 32 packets run empty. OURS.
+// guessedBDP is the window of a flow at full rate, in BDPs, where the BDP is a guess. With one BDP,
+// rings between hosts that poll bursts of 32 packets run empty. OURS.
 const guessedBDP = 4
 
-// decided is W of a Decision: the window of an algorithm that has one, the BDP at its rate of one
-// that has a rate; at least a token, and below that they are spaced.
-func (c *control) decided(r *Receiver, d cc.Decision, now units.Time) {
+// apply computes W from a Decision: the window of an algorithm that has one, or the BDP at the rate
+// of one that has a rate. W is at least a token; a smaller window spaces the tokens.
+func (c *tokenControl) apply(r *Receiver, d cc.Decision, now units.Time) {
 	w := units.Bytes(float64(d.Window) * float64(r.kw) / float64(r.k))
 	full := r.bdp
 	if r.path.Guessed {
@@ -213,46 +214,50 @@ func (c *control) decided(r *Receiver, d cc.Decision, now units.Time) {
 	if d.Rate > 0 && w < r.kw {
 		gap = min(d.Rate.Duration(r.kw), units.Second)
 	}
-	if c.gap > 0 && gap > 0 && c.free.After(now) { // re-timed
-		c.free = now.Add(units.Duration(float64(c.free.Sub(now)) * float64(gap) / float64(c.gap)))
+	if c.gap > 0 && gap > 0 && c.nextAt.After(now) { // keep the elapsed part of the gap
+		c.nextAt = now.Add(units.Duration(float64(c.nextAt.Sub(now)) * float64(gap) /
+			float64(c.gap)))
 	}
 	c.gap = gap
-	r.window = min(max(w, r.kw), r.most)
-	if d.ProbeAt != c.probed {
-		c.probeAt, c.probed = d.ProbeAt, d.ProbeAt
+	r.window = min(max(w, r.kw), r.maxWindow)
+	if d.ProbeAt != c.servedProbe {
+		c.probeAt, c.servedProbe = d.ProbeAt, d.ProbeAt
 	}
 }
 
-// probes says whether a question is due: a TOKEN that grants nothing, whose answer times the way.
-func (c *control) probes(now units.Time) bool { return c.probeAt != 0 && !c.probeAt.After(now) }
-
-func (c *control) asked(seq uint16, now units.Time) {
-	c.asks, c.question, c.askedAt, c.probeAt = true, seq, now, 0
+// isProbeDue reports whether a probe is due: a TOKEN that grants nothing and whose reply measures
+// the round trip.
+func (c *tokenControl) isProbeDue(now units.Time) bool {
+	return c.probeAt != 0 && !c.probeAt.After(now)
 }
 
-// timer is when a question is due, or its answer overdue; 0 never.
-func (c *control) timer() units.Time {
-	if c.asks {
-		return sooner(c.probeAt, moment(c.askedAt.Add(answerPatience)))
+func (c *tokenControl) onProbeSent(seq uint16, now units.Time) {
+	c.probing, c.probeSeq, c.probeSentAt, c.probeAt = true, seq, now, 0
+}
+
+// nextTimer returns when a probe is due or its reply overdue; 0 never.
+func (c *tokenControl) nextTimer() units.Time {
+	if c.probing {
+		return earlier(c.probeAt, nonZero(c.probeSentAt.Add(probeTimeout)))
 	}
 	return c.probeAt
 }
 
-// lapse gives up waiting for an answer.
-func (c *control) lapse(r *Receiver, now units.Time) {
-	if c.asks && !c.askedAt.Add(answerPatience).After(now) {
-		c.asks = false
+// expireProbe reports the loss of a probe whose reply is overdue.
+func (c *tokenControl) expireProbe(r *Receiver, now units.Time) {
+	if c.probing && !c.probeSentAt.Add(probeTimeout).After(now) {
+		c.probing = false
 		c.prepare(r, cc.RTO).Probe = true
 		c.report(r, now)
 	}
 }
 
-func (c *control) answered(r *Receiver, seq uint16, now units.Time) {
-	if !c.asks || seq != c.question {
+func (c *tokenControl) onProbeReply(r *Receiver, seq uint16, now units.Time) {
+	if !c.probing || seq != c.probeSeq {
 		return
 	}
-	c.asks = false
+	c.probing = false
 	ev := c.prepare(r, cc.RTT)
-	ev.Probe, ev.Delay = true, now.Sub(c.askedAt)
+	ev.Probe, ev.Delay = true, now.Sub(c.probeSentAt)
 	c.report(r, now)
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An example: 10 Gb/s, 64 734 895 B/s of credits at most, a round trip of 259.52 us with 100
-// credits.
+// The example has 10 Gb/s, at most 64 734 895 B/s of credits, and a round trip of 259.52 us with
+// 100 credits.
 func TestFeedback(t *testing.T) {
 	const rtt = 259520 * units.Nanosecond
 	begin := func(paper bool) *feedback {
@@ -19,39 +19,39 @@ func TestFeedback(t *testing.T) {
 			cur: 64734895. / 2, w: 0.5, credit: 84}
 	}
 	f := begin(false)
-	f.counted(100, 20)
+	f.addSample(100, 20)
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 27_512_330, f.cur, 1)
 	assert.Equal(t, 0.25, f.w)
 
 	f = begin(false)
-	f.counted(100, 5)
+	f.addSample(100, 5)
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 48_551_171, f.cur, 1)
 	assert.Equal(t, 0.5, f.w)
 	f.update(rtt, units.Time(2*rtt))
 	assert.InDelta(t, 48_551_171, f.cur, 1, "no credits counted")
-	f.counted(100, 0)
+	f.addSample(100, 0)
 	f.update(rtt, units.Time(2*rtt-1))
 	assert.InDelta(t, 48_551_171, f.cur, 1, "within a round trip")
 	f.update(rtt, units.Time(2*rtt))
 	assert.InDelta(t, 56_643_033, f.cur, 1)
 
 	f = begin(false)
-	f.counted(10, 10)
+	f.addSample(10, 10)
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 84/rtt.Seconds(), f.cur, 1, "all lost: one in a round trip")
 
 	// the paper: rate·(1 - loss)·(1 + target), then (1 - w)·rate + w·max·(1 + target)
 	f = begin(true)
-	f.counted(100, 20)
+	f.addSample(100, 20)
 	f.update(rtt, units.Time(rtt))
 	assert.InDelta(t, 64734895./2*0.8*1.125, f.cur, 1)
 	assert.Equal(t, 0.25, f.w)
-	f.counted(100, 0)
+	f.addSample(100, 0)
 	f.update(rtt, units.Time(2*rtt))
 	assert.InDelta(t, 0.75*64734895./2*0.8*1.125+0.25*64734895*1.125, f.cur, 1)
-	f.counted(100, 0)
+	f.addSample(100, 0)
 	f.update(rtt, units.Time(3*rtt))
 	assert.Equal(t, 0.375, f.w, "half of what is left to w_max")
 }
@@ -62,7 +62,7 @@ func creditsOf(t *testing.T, text string) *CreditReceiver {
 	return granter.(*CreditReceiver)
 }
 
-// Credits begin with a request, at alpha of the largest rate, less for a flow of fewer than 40
+// Credits begin with a request, at alpha of the largest rate, or less for a flow of fewer than 40
 // packets, and end with a stop.
 func TestCreditsFromRequestToStop(t *testing.T) {
 	for _, c := range []struct {
@@ -73,11 +73,11 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		{"expresspass:jitter=0,alpha=1", 40, 1}, {"expresspass:jitter=0,cc=none", 1, 1}} {
 		r := creditsOf(t, c.text)
 		assert.Zero(t, r.Next())
-		require.NoError(t, r.Hear(rts(units.Bytes(c.packets)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(c.packets)*pkt, 0), 1))
 		assert.InDelta(t, c.rate, r.Rate(), 1e-9, "%s, %d packets", c.text, c.packets)
 		n, ok := r.Emit(false, 1)
 		require.True(t, ok)
-		assert.Equal(t, cc.NoticeSingle, n.Flags)
+		assert.Equal(t, cc.FlagSingle, n.Flags)
 		assert.EqualValues(t, pkt, n.Limit)
 		assert.EqualValues(t, 1550, n.Releases)
 		// at the largest rate tokens and data fill the line
@@ -86,17 +86,18 @@ func TestCreditsFromRequestToStop(t *testing.T) {
 		_, ok = r.Emit(false, r.Next()-1)
 		assert.False(t, ok)
 		stop := rts(5*pkt, 5*pkt)
-		stop.Flags = cc.NoticeEnds
-		require.NoError(t, r.Hear(stop, 2))
+		stop.Flags = cc.FlagEnd
+		require.NoError(t, r.Receive(stop, 2))
 		assert.Zero(t, r.Next())
 	}
-	assert.Equal(t, 8, creditsOf(t, "ep").Queue())
+	assert.Equal(t, 8, creditsOf(t, "ep").QueueCapacity())
 }
 
-// The number that data echoes tells which credits were lost; late and doubled ones tell nothing.
+// The number that data echoes identifies the lost credits; late and duplicated ones count for
+// nothing.
 func TestCreditLoss(t *testing.T) {
 	r := creditsOf(t, "expresspass:jitter=0,alpha=1")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	now := units.Time(1)
 	for range 10 {
 		now = r.Next()
@@ -108,11 +109,11 @@ func TestCreditLoss(t *testing.T) {
 	}
 	assert.Equal(t, 9., r.rate.total)
 	assert.Equal(t, 5., r.rate.dropped, "3, 4, 6, 7 and 8")
-	assert.EqualValues(t, 5, r.Tally().Lost)
+	assert.EqualValues(t, 5, r.Stats().Lost)
 }
 
-// Unscheduled packets have the place for the number of a credit, and none let them leave: also
-// before the first RTS came.
+// Unscheduled packets have a field for the number of a credit that does not count, also before the
+// first RTS arrives.
 func TestUnscheduledPacketsAnswerNoCredit(t *testing.T) {
 	r := creditsOf(t, "expresspass+aeolus")
 	now := units.Time(units.Second)
@@ -121,10 +122,10 @@ func TestUnscheduledPacketsAnswerNoCredit(t *testing.T) {
 	}
 	assert.Equal(t, paper.BaseRTT, r.srtt)
 	assert.Zero(t, r.rate.total)
-	assert.EqualValues(t, 3*pkt, r.Tally().Unscheduled)
+	assert.EqualValues(t, 3*pkt, r.Stats().Unscheduled)
 }
 
-// Times between credits differ by at most a tenth, and from flow to flow.
+// Intervals between credits differ by at most a tenth, and between flows.
 func TestJitter(t *testing.T) {
 	var gaps [2][]float64
 	for i := range gaps {
@@ -132,7 +133,7 @@ func TestJitter(t *testing.T) {
 		path.Seed = uint32(i)
 		_, granter, err := parse(t, "expresspass:alpha=1").New(path)
 		require.NoError(t, err)
-		require.NoError(t, granter.Hear(rts(1000*pkt, 0), 1))
+		require.NoError(t, granter.Receive(rts(1000*pkt, 0), 1))
 		for range 100 {
 			at := granter.Next()
 			_, ok := granter.Emit(false, at)
@@ -149,7 +150,7 @@ func TestJitter(t *testing.T) {
 // A silent sender gets no credits for longer than 2 ms.
 func TestCreditsEndInSilence(t *testing.T) {
 	r := creditsOf(t, "expresspass:cc=none")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	var last units.Time
 	for r.Next() != 0 {
 		last = r.Next()
@@ -158,30 +159,31 @@ func TestCreditsEndInSilence(t *testing.T) {
 	assert.InDelta(t, 2e-3, last.Sub(1).Seconds(), 1e-6)
 }
 
-// A credit lets one packet go, which says by which; one that comes when nothing is left is wasted.
+// A credit admits one packet, which echoes its number; one that arrives when nothing is left is
+// wasted.
 func TestCreditSender(t *testing.T) {
 	d := newDesk(t, "expresspass")
 	credit := func(number uint16) {
-		n := cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: pkt, Seq: number}
-		require.NoError(t, d.gate.Hear(&n, d.backlog(), d.now))
+		n := cc.ControlMessage{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: pkt, Seq: number}
+		require.NoError(t, d.gate.Receive(&n, d.backlog(), d.now))
 	}
 	d.post(3)
 	assert.Empty(t, d.take())
-	d.says(3, 0, 0, 0)
+	d.checkRTS(3, 0, 0, 0)
 	for i := range uint16(2) {
 		credit(7 + i)
 		marks := d.take()
 		require.Len(t, marks, 1)
 		assert.Equal(t, cc.Marks{Set: cc.MarkGrant, Grant: 7 + i}, marks[0])
 		if i == 0 {
-			assert.Nil(t, d.rts(), "that one came says nothing of others under way")
+			assert.Nil(t, d.rts(), "one arrival does not imply others in flight")
 			d.wait(paper.BaseRTT)
 		}
 	}
 	n := d.rts()
 	require.NotNil(t, n,
-		"a credit came in the last round trip, and one packet waits: an early stop")
-	assert.Equal(t, cc.NoticeEnds, n.Flags)
+		"a credit arrived in the last round trip, and one packet waits: an early stop")
+	assert.Equal(t, cc.FlagEnd, n.Flags)
 	credit(9)
 	require.Len(t, d.take(), 1)
 	d.rts()
@@ -190,8 +192,8 @@ func TestCreditSender(t *testing.T) {
 	d.wait(2 * paper.BaseRTT)
 	n = d.rts()
 	require.NotNil(t, n, "the stop may be lost")
-	assert.Equal(t, cc.NoticeEnds, n.Flags)
-	assert.EqualValues(t, pkt, d.gate.(*CreditSender).Tally().Unneeded)
+	assert.Equal(t, cc.FlagEnd, n.Flags)
+	assert.EqualValues(t, pkt, d.gate.(*CreditSender).Stats().Unneeded)
 	d.post(1)
 	n = d.rts()
 	require.NotNil(t, n, "data after a stop: a new request")

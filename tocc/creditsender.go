@@ -5,21 +5,21 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// CreditSender is the sender's half of credits (ExpressPass): each lets one packet go, and is lost
-// when there is none. An RTS requests credits, one that ends stops them.
+// CreditSender is the sender's half of credits (ExpressPass). Each credit admits one packet, and is
+// wasted when there is none to send. An RTS requests credits, or stops them (FlagEnd).
 type CreditSender struct {
 	sender
-	credits []credit // ring of those in hand
-	first   int
-	n       int
-	spent   units.Bytes // sent on credits
-	stopped bool        // the receiver was told to stop
-	since   units.Time  // of the counts of credits
-	came    int         // credits since then
-	before  int         // in the round trip before
+	credits        []credit // ring of unused credits
+	first          int
+	n              int
+	spent          units.Bytes // bytes sent on credits
+	stopped        bool        // the newest RTS stops the credits
+	countedSince   units.Time  // start of the current count of credits
+	received       int         // credits since countedSince
+	receivedBefore int         // credits in the round trip before
 }
 
-// credit is one in hand.
+// credit is an unused credit.
 type credit struct {
 	number uint16
 	bytes  units.Bytes
@@ -27,20 +27,20 @@ type credit struct {
 }
 
 func newCreditSender(p *plan) *CreditSender {
-	return &CreditSender{sender: sender{plan: p, patience: newPatience(p.path.BaseRTT)},
+	return &CreditSender{sender: sender{plan: p, backoff: newBackoff(p.path.BaseRTT)},
 		credits: make([]credit, min(max(p.bdp/p.unit, 8), 128))}
 }
 
-// Wants implements cc.Gate.
-func (s *CreditSender) Wants() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkGrant }
+// Marks implements cc.Gate.
+func (s *CreditSender) Marks() cc.MarkSet { return cc.MarkUnscheduled | cc.MarkGrant }
 
 // Posted implements cc.Gate.
 func (s *CreditSender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	if s.waits == 0 {
-		s.came, s.before = 0, 0 // none are under way
+	if s.unsent == 0 {
+		s.received, s.receivedBefore = 0, 0 // no credits are in flight
 	}
-	s.posted(bytes, b, now)
-	s.settle(now)
+	s.onPosted(bytes, b, now)
+	s.reschedule(now)
 }
 
 // Ready implements cc.Gate.
@@ -49,7 +49,7 @@ func (s *CreditSender) Ready(p *cc.Outgoing, now units.Time) bool {
 		return true
 	}
 	for i := range s.n {
-		if c := s.at(i); !s.old(c, now) {
+		if c := s.at(i); !s.isExpired(c, now) {
 			return p.Bytes <= c.bytes
 		}
 	}
@@ -63,14 +63,14 @@ func (s *CreditSender) at(i int) *credit {
 	return &s.credits[i]
 }
 
-func (s *CreditSender) old(c *credit, now units.Time) bool {
+func (s *CreditSender) isExpired(c *credit, now units.Time) bool {
 	return s.age != 0 && now.Sub(c.at) >= s.age
 }
 
-// Took implements cc.Gate.
-func (s *CreditSender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (s *CreditSender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	s.expire(now)
-	marks, _ := s.took(p, now)
+	marks, _ := s.onSent(p, now)
 	marks.Set &^= cc.MarkWantsMore | cc.MarkTokenMarked
 	if marks.Set&cc.MarkUnscheduled == 0 && s.n > 0 {
 		c := s.at(0)
@@ -81,7 +81,7 @@ func (s *CreditSender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 			s.drop()
 		}
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return marks
 }
 
@@ -93,103 +93,105 @@ func (s *CreditSender) drop() {
 }
 
 func (s *CreditSender) expire(now units.Time) {
-	for s.n > 0 && s.old(s.at(0), now) {
-		s.tally.Discarded += s.at(0).bytes
+	for s.n > 0 && s.isExpired(s.at(0), now) {
+		s.stats.Discarded += s.at(0).bytes
 		s.drop()
 	}
 }
 
 // Lost implements cc.Gate.
 func (s *CreditSender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
-	s.lost(b)
-	s.settle(now)
+	s.onLost(b)
+	s.reschedule(now)
 }
 
-// Hear implements cc.Gate.
-func (s *CreditSender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (s *CreditSender) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeToken:
+	case n.Kind != cc.TOKEN:
 		return errNoToken
-	case n.Flags&cc.NoticeSingle == 0:
+	case n.Flags&cc.FlagSingle == 0:
 		return errCounter
-	case n.Limit == 0 || units.Bytes(n.Limit) > s.most:
+	case n.Limit == 0 || units.Bytes(n.Limit) > s.maxWindow:
 		return errNoCredit
 	}
-	s.backlog(b)
+	s.setBacklog(b)
 	s.expire(now)
-	s.progress(s.blocked(), now)
-	s.heard(n, now)
-	s.count(now)
-	s.tally.Granted += units.Bytes(n.Limit)
-	if s.n == len(s.credits) { // the oldest is of no use any more
-		s.tally.Discarded += s.at(0).bytes
+	s.onProgress(s.isBlocked(), now)
+	s.onToken(n, now)
+	s.countCredit(now)
+	s.stats.Granted += units.Bytes(n.Limit)
+	if s.n == len(s.credits) { // the ring is full: drop the oldest
+		s.stats.Discarded += s.at(0).bytes
 		s.drop()
 	}
 	s.n++
 	*s.at(s.n - 1) = credit{n.Seq, units.Bytes(n.Limit), now}
-	if s.waits == 0 { // it comes though nothing is left: wasted, and the stop may be lost
-		s.askBy(s.patience.said.Add(2*s.path.BaseRTT), now)
+	if s.unsent == 0 { // nothing is left to send: the RTS that stops credits may be lost
+		s.scheduleRTSAt(s.backoff.sentAt.Add(2*s.path.BaseRTT), now)
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return nil
 }
 
-// count counts the credits of a round trip.
-func (s *CreditSender) count(now units.Time) {
-	switch passed := now.Sub(s.since); {
+// countCredit counts the credits of a round trip.
+func (s *CreditSender) countCredit(now units.Time) {
+	switch passed := now.Sub(s.countedSince); {
 	case passed >= 2*s.path.BaseRTT || passed < 0:
-		s.since, s.before, s.came = now, 0, 0
+		s.countedSince, s.receivedBefore, s.received = now, 0, 0
 	case passed >= s.path.BaseRTT:
-		s.since, s.before, s.came = now, s.came, 0
+		s.countedSince, s.receivedBefore, s.received = now, s.received, 0
 	}
-	s.came++
+	s.received++
 }
 
-// blocked says that what waits needs credits, and none is here.
-func (s *CreditSender) blocked() bool { return s.needs() > 0 && s.allowance == 0 && s.n == 0 }
+// isBlocked reports whether the backlog needs credits and there are none.
+func (s *CreditSender) isBlocked() bool { return s.needed() > 0 && s.allowance == 0 && s.n == 0 }
 
-// settle decides when to say what.
-func (s *CreditSender) settle(now units.Time) {
-	for s.waits == 0 && s.n > 0 {
-		s.tally.Unneeded += s.at(0).bytes
+// reschedule computes when the next RTS is due.
+func (s *CreditSender) reschedule(now units.Time) {
+	for s.unsent == 0 && s.n > 0 {
+		s.stats.Unneeded += s.at(0).bytes
 		s.drop()
 	}
 	switch {
-	case s.waits == 0 && s.open && !s.stopped: // CREDIT_STOP
-		s.ask(now)
-	case s.needs() > 0 && (s.stopped || !s.open) && !s.early(): // CREDIT_REQUEST
-		s.ask(now)
-	case s.needs() > 0 && !s.stopped && s.early(): // enough credits are under way
-		s.ask(now)
+	case s.unsent == 0 && s.announcedDemand && !s.stopped: // CREDIT_STOP
+		s.scheduleRTS(now)
+	case s.needed() > 0 && (s.stopped || !s.announcedDemand) &&
+		!s.hasEnoughInFlight(): // CREDIT_REQUEST
+		s.scheduleRTS(now)
+	// enough credits are in flight: CREDIT_STOP
+	case s.needed() > 0 && !s.stopped && s.hasEnoughInFlight():
+		s.scheduleRTS(now)
 	}
-	s.next = s.timers()
+	s.next = s.nextRTS()
 	if s.n > 0 && s.age != 0 {
-		s.next = sooner(s.next, moment(s.at(0).at.Add(s.age)))
+		s.next = earlier(s.next, nonZero(s.at(0).at.Add(s.age)))
 	}
-	if s.blocked() {
-		s.next = sooner(s.next, s.patience.until())
+	if s.isBlocked() {
+		s.next = earlier(s.next, s.backoff.deadline())
 	}
 }
 
-// early says whether the credits of the last whole round trip, as many as are under way, are enough
-// for what waits. Those of the present one are no sign: where one comes in a round trip, none
-// follows when it stops.
-func (s *CreditSender) early() bool {
-	return units.Bytes(s.before) >= (s.needs()+s.unit-1)/s.unit && s.open
+// hasEnoughInFlight reports whether the credits of the last whole round trip, as many as are in
+// flight, suffice for the backlog. Those of the current round trip do not count: where one credit
+// arrives per round trip, none follows when it stops.
+func (s *CreditSender) hasEnoughInFlight() bool {
+	return units.Bytes(s.receivedBefore) >= (s.needed()+s.unit-1)/s.unit && s.announcedDemand
 }
 
 // Emit implements cc.Gate.
-func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
-	s.backlog(b)
+func (s *CreditSender) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
+	s.setBacklog(b)
 	s.expire(now)
-	repeat := s.blocked() && !s.patience.until().After(now)
-	n, ok := s.emit(repeat, now)
+	repeat := s.isBlocked() && !s.backoff.deadline().After(now)
+	n, ok := s.emitRTS(repeat, now)
 	if ok {
-		n.Spent, n.Demand = uint32(s.spent), uint32(s.spent+s.needs())
-		if s.stopped = s.waits == 0 || s.early() && !repeat; s.stopped {
-			n.Flags |= cc.NoticeEnds
+		n.Spent, n.Demand = uint32(s.spent), uint32(s.spent+s.needed())
+		if s.stopped = s.unsent == 0 || s.hasEnoughInFlight() && !repeat; s.stopped {
+			n.Flags |= cc.FlagEnd
 		}
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return n, ok
 }

@@ -7,22 +7,22 @@ import (
 	"github.com/goroce/goroce/cc/cctest"
 )
 
-// TestDocument: the tables are those of the code.
+// TestDocument checks that the tables in docs/tocc.md are up to date.
 func TestDocument(t *testing.T) {
 	cctest.Document(t, "tocc.md", "tocc", "\n"+schemeTable()+"\n"+Table()+"\n")
 }
 
-// schemeTable is the presets.
+// schemeTable returns the presets as a Markdown table.
 func schemeTable() string {
 	var b strings.Builder
-	b.WriteString("| scheme | otherwise than below |\n|---|---|\n")
+	b.WriteString("| scheme | differences from the defaults below |\n|---|---|\n")
 	for _, name := range Schemes() {
 		what := "`" + presets[name].String() + "`"
 		if len(presets[name]) == 0 {
-			what = "nothing"
+			what = "none"
 		}
 		b.WriteString("| `" + name + "` | " + what + " |\n")
 	}
-	b.WriteString("| …`" + overAeolus + "` | and `" + aeolus.String() + "` |\n")
+	b.WriteString("| …`" + overAeolus + "` | adds `" + aeolus.String() + "` |\n")
 	return b.String()
 }

@@ -4,33 +4,33 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// feedback adapts the rate of credits to how many of them are lost, once in a round trip:
-// ExpressPass (Cho et al., SIGCOMM'17), by the rules of its authors' ns-2 model, or by those of the
-// paper. Rates are bytes per second of credits on the wire.
+// feedback adapts the rate of credits to the fraction of them that is lost, once per round trip:
+// ExpressPass (Cho et al., SIGCOMM'17), by the rules of its authors' ns-2 model or by those of the
+// paper. Rates are in bytes of credits on the wire per second.
 type feedback struct {
 	paper          bool
-	target         float64 // share of credits that may be lost
+	target         float64 // fraction of credits that may be lost
 	wMin, wMax     float64
 	max, cur, w    float64
-	credit         float64 // bytes on the wire
+	credit         float64 // length on the wire
 	canIncrease    bool
-	total, dropped float64 // credits since last
+	total, dropped float64 // credits since the last update
 	last           units.Time
 }
 
-// counted takes in what a credit that came back says of those before it.
-func (f *feedback) counted(credits, lost int) {
+// addSample records the credits up to one whose data arrived, and how many of them were lost.
+func (f *feedback) addSample(credits, lost int) {
 	f.total += float64(credits)
 	f.dropped += float64(lost)
 }
 
-// update is the rule, before a credit goes, at most once in a round trip.
+// update applies the rule, at most once per round trip. It is called before a credit is sent.
 func (f *feedback) update(rtt units.Duration, now units.Time) {
 	passed := now.Sub(f.last)
 	if passed < rtt || passed <= 0 || f.total == 0 {
 		return
 	}
-	least := f.credit / rtt.Seconds() // one in a round trip
+	least := f.credit / rtt.Seconds() // one credit per round trip
 	loss := f.dropped / f.total
 	target := f.target
 	if !f.paper {

@@ -2,25 +2,23 @@ package tocc
 
 import "github.com/goroce/goroce/units"
 
-// Lengths on the wire of goroce's frames, IPv4 without VLAN, preamble, gap and FCS included: 14
+// Lengths on the wire of goroce's frames over IPv4 without VLAN, preamble, gap and FCS included: 14
 // Ethernet, 20 IP, 8 UDP, 12 BTH, 4 ICRC and 24 beyond the frame.
 const (
-	// PacketWire is what a packet of data takes beyond its payload. WRITE FIRST and ONLY have a
-	// RETH, 16 more.
+	// PacketWire is the overhead of a data packet. WRITE FIRST and ONLY have a RETH, 16 bytes more.
 	PacketWire units.Bytes = 82
-	// TokenWire is that of a TOKEN: 4 of common header and 8 of its own.
+	// TokenWire is the length of a TOKEN: 4 of common header and 8 of its own.
 	TokenWire = PacketWire + 12
-	// GrantWire is what a packet takes more that says by which credit it left (an XDATA with a
-	// GRANT).
+	// GrantWire is the further overhead of a packet that names its credit (an XDATA with a GRANT).
 	GrantWire units.Bytes = 12
 )
 
-// Wire is what so much payload takes of the link, in packets as full as can be.
+// Wire returns the length on the wire of a payload in full packets.
 func Wire(payload, packet units.Bytes) units.Bytes {
 	return payload + (payload+packet-1)/packet*PacketWire
 }
 
-// wire is what so much payload takes of the link with this scheme.
+// wire returns the length on the wire of a payload with this scheme.
 func (p *plan) wire(payload units.Bytes) units.Bytes { return p.options.wire(payload, p.unit) }
 
 func (o *options) wire(payload, packet units.Bytes) units.Bytes {
@@ -31,6 +29,6 @@ func (o *options) wire(payload, packet units.Bytes) units.Bytes {
 	return w
 }
 
-// Limiter is the share of a link that tokens get where each releases so much:
-// TokenSize/(DataSize+TokenSize) (ToCC section V-C). All are bytes on the wire.
+// Limiter returns the share of a link for tokens that release data bytes each:
+// TokenSize/(DataSize+TokenSize) (ToCC section V-C). Both lengths are on the wire.
 func Limiter(token, data units.Bytes) float64 { return float64(token) / float64(token+data) }

@@ -10,9 +10,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// FuzzNotices is a hostile peer of either half, and a transport that does as it must: whatever
-// comes, no counter runs away, nothing leaves that may not, and neither half speaks for ever.
-func FuzzNotices(f *testing.F) {
+// FuzzControlMessages combines a hostile peer of either half with a correct transport. Whatever
+// arrives, no counter leaves its range, nothing is sent without permission, and neither half sends
+// for ever.
+func FuzzControlMessages(f *testing.F) {
 	f.Add(uint8(0), []byte("posted, took, lost, heard, emitted, waited, and all of that again"))
 	f.Add(uint8(1), []byte{0, 255, 1, 0, 2, 200, 3, 255, 255, 255, 255, 3, 0, 0, 0, 9, 4, 1, 5,
 		250})
@@ -47,7 +48,7 @@ func FuzzNotices(f *testing.F) {
 					if waits == 0 || !gate.Ready(&out, now) {
 						break
 					}
-					m := gate.Took(&out, now)
+					m := gate.Sent(&out, now)
 					if waits -= out.Bytes; m.Set&cc.MarkUnscheduled != 0 {
 						loose += out.Bytes
 					}
@@ -61,14 +62,15 @@ func FuzzNotices(f *testing.F) {
 					inFlight-bytes)
 				gate.Lost(bytes, backlog(), now)
 			case 3, 4:
-				n := cc.Notice{Kind: cc.NoticeKind(op / 8 % 3), Flags: cc.NoticeFlags(word()),
+				n := cc.ControlMessage{Kind: cc.ControlKind(op / 8 % 3),
+					Flags:  cc.ControlFlags(word()),
 					Demand: word(), Spent: word(),
 					Discarded: word(), CE: uint16(word()), Limit: word(), Seq: uint16(word()),
 					Priority: uint8(word()), Congested: op&64 != 0}
 				if op%8 == 3 {
-					_ = gate.Hear(&n, backlog(), now)
+					_ = gate.Receive(&n, backlog(), now)
 				} else {
-					_ = granter.Hear(&n, now)
+					_ = granter.Receive(&n, now)
 				}
 			case 5:
 				now = now.Add(units.Duration(word()) * units.Nanosecond / 16)
@@ -90,12 +92,12 @@ func FuzzNotices(f *testing.F) {
 				require.Less(t, spoken, 2000, "the receiver speaks for ever")
 			}
 			if s, ok := gate.(*Sender); ok {
-				require.True(t, s.spent <= s.limit && s.waste <= s.spent &&
-					s.limit-s.spent <= s.most, "%+v", s)
+				require.True(t, s.spent <= s.limit && s.discarded <= s.spent &&
+					s.limit-s.spent <= s.maxWindow, "%+v", s)
 			}
 			if r, ok := granter.(*Receiver); ok {
-				require.True(t, r.spent <= r.limit && r.seen >= 0 && r.limit <= r.demand &&
-					r.unseen >= 0, "%+v", r)
+				require.True(t, r.spent <= r.limit && r.used >= 0 && r.limit <= r.demand &&
+					r.unscheduledInFlight >= 0, "%+v", r)
 			}
 		}
 	})

@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mostLevel is the highest of 8 priorities.
-const mostLevel = 7
+// maxLevel is the highest of the 8 priorities.
+const maxLevel = 7
 
-// levels reads the cutoffs: unscheduled packets have the priorities above those of overcommitment,
+// levels parses the cutoffs. Unscheduled packets have the priorities above those of overcommitment,
 // the smallest messages the highest.
 func (o *options) levels() ([]units.Bytes, error) {
 	if o.cutoffs == "" {
@@ -27,16 +27,16 @@ func (o *options) levels() ([]units.Bytes, error) {
 		}
 		sizes = append(sizes, size)
 	}
-	if most := mostLevel - o.overcommit; len(sizes) > most {
+	if most := maxLevel - o.overcommit; len(sizes) > most {
 		return nil, fmt.Errorf("cutoffs=%s: overcommit=%d leaves %d unscheduled priorities of 8, "+
 			"so %d cutoffs", o.cutoffs, o.overcommit, most+1, max(most, 0))
 	}
 	return sizes, nil
 }
 
-// unscheduledLevel is the priority of unscheduled packets of a message.
+// unscheduledLevel returns the priority of unscheduled packets of a message.
 func (p *plan) unscheduledLevel(size units.Bytes) uint8 {
-	level := uint8(mostLevel)
+	level := uint8(maxLevel)
 	for _, cutoff := range p.sizes {
 		if size <= cutoff {
 			break
@@ -46,64 +46,65 @@ func (p *plan) unscheduledLevel(size units.Bytes) uint8 {
 	return level
 }
 
-// schedule is what the receivers of an endpoint share with overcommitment: the messages that are
-// granted, as many as overcommit says, the shortest first (Homa: SRPT).
+// schedule is shared by the receivers of an endpoint with overcommitment. It selects the messages
+// to grant, at most overcommit of them, the shortest first (SRPT in Homa).
 type schedule struct {
-	top     []*Receiver // by what remains of them
-	waiting []*Receiver // in no order
+	top     []*Receiver // sorted by their remaining bytes
+	waiting []*Receiver // unsorted
 }
 
-// place is where a receiver stands.
+// place is the position of a receiver in the schedule.
 type place struct {
-	where standing
-	index int // there
+	rank  rank
+	index int // in the list
 }
 
-type standing uint8
+type rank uint8
 
 const (
-	nowhere standing = iota
+	unranked rank = iota
 	inTop
 	inWaiting
 )
 
-// remains is how much is still to come. Who was asked again and again in vain is the last: a sender
-// that says nothing must not keep its place from others.
-func (r *Receiver) remains() units.Bytes {
-	if r.patience.tries >= inVain {
-		return 2 * farthest
+// remaining returns how much is still to arrive. A sender that has not responded to repeated TOKENs
+// comes last, so that a silent sender does not keep its place.
+func (r *Receiver) remaining() units.Bytes {
+	if r.backoff.retries >= maxUnanswered {
+		return 2 * maxDemand
 	}
-	return r.demand - r.spent + r.unseen
+	return r.demand - r.spent + r.unscheduledInFlight
 }
 
-// level is the priority of a message that is granted: the shortest has the highest of as few levels
-// as there are messages, so that a new one finds a higher one free.
+// level returns the priority of a granted message. The shortest has the highest of as few levels as
+// there are messages, so that a new one finds a higher level free.
 func (s *schedule) level(r *Receiver) int {
-	if r.place.where != inTop {
+	if r.place.rank != inTop {
 		return 0
 	}
 	return len(s.top) - 1 - r.place.index
 }
 
-// update puts a receiver where it belongs now.
+// update moves a receiver to its current position.
 func (s *schedule) update(r *Receiver, now units.Time) {
-	if r.wants() <= 0 {
+	if r.grantable() <= 0 {
 		s.remove(r)
 		s.fill(r, now)
 		return
 	}
-	if r.place.where == nowhere {
+	if r.place.rank == unranked {
 		r.place = place{inWaiting, len(s.waiting)}
 		s.waiting = append(s.waiting, r)
 	}
-	if r.place.where == inTop {
+	if r.place.rank == inTop {
 		s.sink(r)
-		for i := r.place.index; i > 0 && s.top[i].remains() < s.top[i-1].remains(); i-- {
+		for i := r.place.index; i > 0 && s.top[i].remaining() < s.top[i-1].remaining(); i-- {
 			s.swap(i, i-1)
 		}
 		return
 	}
-	if last := len(s.top) - 1; len(s.top) == r.overcommit && r.remains() < s.top[last].remains() {
+	if last := len(s.top) - 1; len(s.top) == r.overcommit &&
+		r.remaining() < s.top[last].remaining() {
 		other := s.top[last]
 		s.remove(other)
 		other.place = place{inWaiting, len(s.waiting)}
@@ -114,9 +115,9 @@ func (s *schedule) update(r *Receiver, now units.Time) {
 	s.fill(r, now)
 }
 
-// sink moves a receiver of top down to where it belongs when more was demanded.
+// sink moves a receiver in top down to its position after more was demanded.
 func (s *schedule) sink(r *Receiver) {
-	for i := r.place.index; i+1 < len(s.top) && s.top[i].remains() > s.top[i+1].remains(); i++ {
+	for i := r.place.index; i+1 < len(s.top) && s.top[i].remaining() > s.top[i+1].remaining(); i++ {
 		s.swap(i, i+1)
 	}
 }
@@ -131,26 +132,26 @@ func (s *schedule) insert(r *Receiver) {
 	s.remove(r)
 	r.place = place{inTop, len(s.top)}
 	s.top = append(s.top, r)
-	for i := r.place.index; i > 0 && r.remains() < s.top[i-1].remains(); i-- {
+	for i := r.place.index; i > 0 && r.remaining() < s.top[i-1].remaining(); i-- {
 		s.swap(i, i-1)
 	}
 }
 
-// fill lets the shortest of those that wait be granted while there is room, and has them asked, but
-// the one that is being asked already.
+// fill moves the shortest waiting messages to top while there is room, and reschedules their
+// receivers except the caller's.
 func (s *schedule) fill(asked *Receiver, now units.Time) {
 	for len(s.waiting) > 0 && len(s.top) < asked.overcommit {
 		best := s.waiting[0]
 		for _, r := range s.waiting[1:] {
-			if r.remains() < best.remains() {
+			if r.remaining() < best.remaining() {
 				best = r
 			}
 		}
 		s.insert(best)
 		if best != asked {
 			best.schedule(now)
-			if best.drive != nil {
-				best.drive.Ask()
+			if best.reporter != nil {
+				best.reporter.Reschedule()
 			}
 		}
 	}
@@ -158,7 +159,7 @@ func (s *schedule) fill(asked *Receiver, now units.Time) {
 
 func (s *schedule) remove(r *Receiver) {
 	at := r.place.index
-	switch r.place.where {
+	switch r.place.rank {
 	case inTop:
 		s.top = append(s.top[:at], s.top[at+1:]...)
 		for i := at; i < len(s.top); i++ {

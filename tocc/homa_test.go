@@ -10,13 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bell counts who is asked.
-type bell struct{ rung int }
+// bell counts calls of Reschedule.
+type bell struct{ calls int }
 
 func (b *bell) Report(*cc.Event, units.Time) {}
-func (b *bell) Ask()                         { b.rung++ }
+func (b *bell) Reschedule()                  { b.calls++ }
 
-// receivers makes some of one endpoint.
+// receivers returns some receivers of one endpoint.
 func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell) {
 	e := parse(t, text).Endpoint()
 	for range n {
@@ -29,15 +29,15 @@ func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell)
 	return rs, bells
 }
 
-// An example with packets of 1456 and 43 of them under way: a message of 100 packets has 45
-// unscheduled. After the packets that arrive it has always as many under way, and the last grant is
-// the last byte.
+// The example has packets of 1456 bytes, 43 of them in flight, and a message of 100 packets, of
+// which 45 are unscheduled. After the packets that arrive as many are always in flight, and the
+// last grant ends with the last byte.
 func TestHomaKeepsRTTBytes(t *testing.T) {
 	rs, _ := receivers(t, "homa", 1)
 	r := rs[0]
 	n := rts(55*pkt, 0)
-	n.Flags = cc.NoticeUnscheduled
-	require.NoError(t, r.Hear(n, 1))
+	n.Flags = cc.FlagUnscheduled
+	require.NoError(t, r.Receive(n, 1))
 	assert.Empty(t, grants(r, 1))
 	granted := 0
 	for i := range 100 {
@@ -55,12 +55,13 @@ func TestHomaKeepsRTTBytes(t *testing.T) {
 	}
 }
 
-// The shortest messages of an endpoint are granted, as many as overcommit says; the shortest has
-// the highest of as few priorities as there are messages; when one ends the next one is asked.
+// The shortest messages of an endpoint are granted, as many as overcommit allows. The shortest has
+// the highest of as few priorities as there are messages. When one ends the next one is
+// rescheduled.
 func TestHomaSRPT(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=2,unsch=0", 4)
 	for i, packets := range []units.Bytes{400, 300, 100, 200} {
-		require.NoError(t, rs[i].Hear(rts(packets*pkt, 0), 1))
+		require.NoError(t, rs[i].Receive(rts(packets*pkt, 0), 1))
 	}
 	granted := func(i int) (tokens int, priority uint8) {
 		for _, n := range grants(rs[i], 5) {
@@ -76,19 +77,19 @@ func TestHomaSRPT(t *testing.T) {
 		assert.Equal(t, want.tokens, tokens, "message %d", i)
 		assert.Equal(t, want.priority, priority, "message %d", i)
 	}
-	for range 57 { // all that message 2 needs is granted: 300 packets are next
+	for range 57 { // message 2 is completely granted: that of 300 packets is next
 		arrive(rs[2], 1, 0, 2)
 		granted(2)
 	}
-	assert.Equal(t, 1, bells[1].rung)
+	assert.Equal(t, 1, bells[1].calls)
 	assert.NotZero(t, rs[1].Next())
 	tokens, priority := granted(1)
 	assert.Equal(t, 43, tokens)
 	assert.Zero(t, priority, "200 packets are fewer")
-	assert.Zero(t, bells[0].rung)
+	assert.Zero(t, bells[0].calls)
 
 	arrive(rs[2], 43, 0, 3)
-	require.NoError(t, rs[2].Hear(rts(150*pkt, 100*pkt), 3), "a new message of 50 packets")
+	require.NoError(t, rs[2].Receive(rts(150*pkt, 100*pkt), 3), "a new message of 50 packets")
 	tokens, priority = granted(2)
 	assert.Equal(t, 43, tokens)
 	assert.EqualValues(t, 1, priority)
@@ -96,13 +97,14 @@ func TestHomaSRPT(t *testing.T) {
 	assert.Empty(t, grants(rs[1], 3), "it has stepped back")
 }
 
-// Whoever is nobody's message any more does not stay in the schedule.
+// A message that ended does not remain in the schedule.
 func TestHomaForgets(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 100)
 	for round := range 3 {
 		for i, r := range rs {
-			require.NoError(t, r.Hear(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt),
-				1), "%d", i)
+			require.NoError(t,
+				r.Receive(rts(units.Bytes((round+1)*10)*pkt, units.Bytes(round*10)*pkt),
+					1), "%d", i)
 		}
 		for pass := 0; len(rs[0].shared.top)+len(rs[0].shared.waiting) > 0; pass++ {
 			require.Less(t, pass, 200)
@@ -112,12 +114,12 @@ func TestHomaForgets(t *testing.T) {
 		}
 	}
 	for _, r := range rs {
-		assert.EqualValues(t, 30*pkt, r.Tally().Granted)
+		assert.EqualValues(t, 30*pkt, r.Stats().Granted)
 	}
 }
 
 // Unscheduled packets have priorities above those of grants, by the size of their message;
-// scheduled ones what the grant says.
+// scheduled ones have the priority of the grant.
 func TestHomaPriorities(t *testing.T) {
 	for _, c := range []struct {
 		size  int
@@ -131,22 +133,22 @@ func TestHomaPriorities(t *testing.T) {
 	}
 	d := newDesk(t, "homa:unsch=0")
 	d.post(3)
-	d.says(3, 0, 0, 0)
-	n := cc.Notice{Kind: cc.NoticeToken, Limit: 3 * pkt, Priority: 4}
-	require.NoError(t, d.gate.Hear(&n, d.backlog(), d.now))
+	d.checkRTS(3, 0, 0, 0)
+	n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 3 * pkt, Priority: 4}
+	require.NoError(t, d.gate.Receive(&n, d.backlog(), d.now))
 	for _, m := range d.take() {
 		assert.EqualValues(t, 4<<5|0b10, m.TrafficClass)
 	}
 }
 
-// NDP pulls a packet for each that came, or whose header came, at line rate, and names those that
-// were cut.
+// NDP pulls a packet for each packet or trimmed header that arrives, at line rate, and names the
+// trimmed ones.
 func TestNDPPulls(t *testing.T) {
 	rs, _ := receivers(t, "ndp", 1)
 	r := rs[0]
 	n := rts(55*pkt, 0)
-	n.Flags = cc.NoticeUnscheduled
-	require.NoError(t, r.Hear(n, 1))
+	n.Flags = cc.FlagUnscheduled
+	require.NoError(t, r.Receive(n, 1))
 	arrive(r, 2, cc.MarkUnscheduled, 1)
 	for range 20 {
 		r.Missing(1, pkt, 1)
@@ -161,40 +163,40 @@ func TestNDPPulls(t *testing.T) {
 	assert.Equal(t, 75*pkt, int(r.demand), "20 packets more than before")
 }
 
-// The message of a connection that ended is not waited for: the next one has its place.
+// The message of a connection that ended makes room for the next one.
 func TestHomaForgetsTheDead(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=1,unsch=0", 3)
 	for i, r := range rs {
-		require.NoError(t, r.Hear(rts(units.Bytes(100+i)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(100+i)*pkt, 0), 1))
 	}
 	require.NotEmpty(t, grants(rs[0], 1))
 	rs[1].Attach(nil)
 	assert.Empty(t, grants(rs[2], 2), "the first still has its turn")
 	rs[0].Attach(nil)
-	assert.Equal(t, 1, bells[2].rung)
-	assert.Zero(t, bells[1].rung)
+	assert.Equal(t, 1, bells[2].calls)
+	assert.Zero(t, bells[1].calls)
 	assert.NotEmpty(t, grants(rs[2], 3))
 }
 
-// A short message whose sender is silent makes room for a longer one, and comes back when its
-// sender does.
+// A short message whose sender is silent makes room for a longer one, and returns when its sender
+// does.
 func TestHomaPassesOverTheSilent(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
 	now := units.Time(1)
-	require.NoError(t, rs[0].Hear(rts(1*pkt, 0), now))
+	require.NoError(t, rs[0].Receive(rts(1*pkt, 0), now))
 	require.NotEmpty(t, grants(rs[0], now))
 	served := false
 	for i := 0; i < 40 && !served; i++ {
 		now = now.Add(units.Millisecond)
 		grants(rs[0], now)
 		n := rts(100*pkt, 0)
-		n.Flags = cc.NoticeRepeat
-		require.NoError(t, rs[1].Hear(n, now))
+		n.Flags = cc.FlagRepeat
+		require.NoError(t, rs[1].Receive(n, now))
 		for _, token := range grants(rs[1], now) {
 			served = served || token.Limit > 0
 		}
 	}
 	assert.True(t, served)
-	require.NoError(t, rs[0].Hear(rts(3*pkt, 1*pkt), now))
+	require.NoError(t, rs[0].Receive(rts(3*pkt, 1*pkt), now))
 	assert.NotEmpty(t, grants(rs[0], now), "the shortest again")
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// late is a packet of data that waited for this host to poll.
+// late returns a packet of data that waited for this host to poll.
 func late(r cc.Granter, gap units.Duration, now units.Time) {
 	r.Arrived(&cc.Arrival{Bytes: pkt, Gap: gap}, now)
 }
 
-// The window is of the fabric: as much more is under way as the link carries while data waits here,
-// and tokens wait at the sender, as long again. It has an end.
+// The window covers the fabric. In addition as much is in flight as the link carries while data
+// waits here and tokens, for the same time, at the sender, up to a limit.
 func TestWhatWaitsForHosts(t *testing.T) {
 	for _, c := range []struct {
 		gap   units.Duration
@@ -29,25 +29,25 @@ func TestWhatWaitsForHosts(t *testing.T) {
 		{units.Second, 15 * 65_800},
 	} {
 		_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(10_000*pkt, 0), 1))
 		require.Len(t, grants(r, 1), 43)
 		for range 300 {
 			late(r, c.gap, 2)
 			grants(r, 2)
 		}
-		assert.InDelta(t, float64(c.waits), float64(r.waits()), 100, "%v", c.gap)
+		assert.InDelta(t, float64(c.waits), float64(r.pollBytes()), 100, "%v", c.gap)
 		under := (r.limit - r.spent) * r.kw / r.k
 		assert.InDelta(t, float64(65_800+c.waits), float64(under), 2*1538, "%v", c.gap)
 		for range 300 {
 			late(r, 0, 3)
 			grants(r, 3)
 		}
-		assert.Less(t, r.waits(), units.Bytes(100), "%v: it fades", c.gap)
+		assert.Less(t, r.pollBytes(), units.Bytes(100), "%v: it fades", c.gap)
 	}
 }
 
-// Who polled late grants by one TOKEN what it would have granted since: no more than there is room
-// for and demand, and 16 tokens.
+// A receiver that polled late grants in one TOKEN what it would have granted meanwhile, within the
+// window, the demand and 16 tokens.
 func TestLateTokens(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -63,7 +63,7 @@ func TestLateTokens(t *testing.T) {
 		{"no more than is demanded", "unsch=0,k=1pkt,cc=none", 100 * us, 505, 0},
 	} {
 		_, r := pair(t, c.text, paper)
-		require.NoError(t, r.Hear(rts(units.Bytes(c.demand)*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(c.demand)*pkt, 0), 1))
 		grants(r, 1)
 		most := units.Bytes(0)
 		for range 500 {
@@ -79,16 +79,16 @@ func TestLateTokens(t *testing.T) {
 				most = max(most, granted)
 			}
 			require.LessOrEqual(t, r.limit, units.Bytes(c.demand)*pkt, c.name)
-			require.LessOrEqual(t, (r.limit-r.spent-r.k)*r.kw, (r.window+r.waits())*r.k, c.name)
+			require.LessOrEqual(t, (r.limit-r.spent-r.k)*r.kw, (r.window+r.pollBytes())*r.k, c.name)
 		}
 		if c.want > 0 {
 			assert.Equal(t, c.want, int(most/pkt), c.name)
 		}
-		assert.EqualValues(t, r.limit, r.Tally().Granted, c.name)
+		assert.EqualValues(t, r.limit, r.Stats().Granted, c.name)
 	}
 }
 
-// What tokens wait for the sender to poll is not their age.
+// The time that tokens wait for the sender to poll does not count as their age.
 func TestAgeOfTokensOfALateSender(t *testing.T) {
 	for _, c := range []struct {
 		gap, lifetime units.Duration
@@ -96,10 +96,10 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 		d := newDesk(t, "unsch=0,k=1pkt,age=20us")
 		s := d.gate.(*Sender)
 		d.post(100)
-		d.says(100, 0, 0, 0)
+		d.checkRTS(100, 0, 0, 0)
 		for range 200 {
-			n := cc.Notice{Kind: cc.NoticeToken, Limit: 2 * pkt, Gap: c.gap}
-			require.NoError(t, s.Hear(&n, d.backlog(), d.now))
+			n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 2 * pkt, Gap: c.gap}
+			require.NoError(t, s.Receive(&n, d.backlog(), d.now))
 		}
 		assert.InDelta(t, c.lifetime.Microseconds(), s.lifetime().Microseconds(), 0.01)
 		now, b := d.now, d.backlog()
@@ -110,15 +110,15 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 	}
 }
 
-// Where the line rate is a guess, a TOKEN goes when it can stand for 16, or for all that is
-// demanded, whatever hosts' gaps are; four BDPs are under way, gaps add nothing, and the round
-// trip, a guess, too, makes the sender discard nothing.
+// Where the line rate is a guess, a TOKEN is sent when it can grant 16 tokens, or all that is
+// demanded, whatever the hosts' gaps are. Four BDPs are in flight, gaps add nothing, and the round
+// trip, a guess, too, does not make the sender discard anything.
 func TestTokensOfAGuessedPath(t *testing.T) {
 	guess := paper
 	guess.Guessed = true
 	for _, gap := range []units.Duration{0, 100 * us} {
 		g, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
-		require.NoError(t, r.Hear(rts(10_000*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(10_000*pkt, 0), 1))
 		grants(r, 1)
 		assert.InDelta(t, 4*65_800, float64((r.limit-r.spent)*r.kw/r.k), 17*1538, "a window")
 		for i := range 160 {
@@ -131,23 +131,23 @@ func TestTokensOfAGuessedPath(t *testing.T) {
 		}
 		assert.Greater(t, (r.limit-r.spent)*r.kw/r.k, units.Bytes(4*65_800-17*1538), "%v", gap)
 		g.Posted(10_000*pkt, cc.Backlog{Waits: 10_000 * pkt}, 1)
-		for i := range 64 { // a round trip apart, so that a real-time BDP would be a packet
-			n := cc.Notice{Kind: cc.NoticeToken, Limit: uint32((i + 1) * pkt), Gap: gap}
-			require.NoError(t, g.Hear(&n, cc.Backlog{Waits: 10_000 * pkt},
+		for i := range 64 { // a round trip apart: a real-time BDP would be one packet
+			n := cc.ControlMessage{Kind: cc.TOKEN, Limit: uint32((i + 1) * pkt), Gap: gap}
+			require.NoError(t, g.Receive(&n, cc.Backlog{Waits: 10_000 * pkt},
 				units.Time(1+i*3_000_000)))
 		}
-		assert.Zero(t, g.Tally().Discarded)
+		assert.Zero(t, g.Stats().Discarded)
 	}
 }
 
-// The last tokens do not wait for more: what is demanded is granted.
+// The last tokens do not wait for more demand.
 func TestAllIsGrantedOnAGuessedPath(t *testing.T) {
 	guess := paper
 	guess.Guessed = true
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", guess)
-	require.NoError(t, r.Hear(rts(777*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(777*pkt, 0), 1))
 	for grants(r, 1); r.spent < 777*pkt; grants(r, 2) {
-		require.Positive(t, r.limit-r.spent, "something is under way")
+		require.Positive(t, r.limit-r.spent, "something is in flight")
 		late(r, us, 2)
 	}
 	assert.EqualValues(t, 777*pkt, r.limit)

@@ -5,139 +5,140 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sender is what senders of counters and of credits have in common: the unscheduled phase, marks,
-// and when an RTS is due.
+// sender is the common part of senders by counters and by credits: the unscheduled phase, marks,
+// and the timing of RTSs.
 type sender struct {
 	*plan
-	waits units.Bytes // as last told; at most farthest
+	unsent units.Bytes // posted and not in flight, as last reported; at most maxDemand
 
-	// The unscheduled phase. allowance and loose together are never more than unsch.
-	allowance units.Bytes // may leave without a token yet
-	loose     units.Bytes // left so, and is not known to be acknowledged
-	size      units.Bytes // of the message that leaves
-	opens     bool        // no RTS of this burst has left, and about unsch leaves without a token
-	open      bool        // the receiver may think that something waits
-	tail      bool        // an RTS goes behind the last unscheduled packet (Aeolus)
+	// The unscheduled phase. The sum of allowance and unackedUnscheduled never exceeds unsch.
+	allowance           units.Bytes // may still be sent without a token
+	unackedUnscheduled  units.Bytes // sent without a token, and not known to be acknowledged
+	messageSize         units.Bytes // of the message being sent
+	announceUnscheduled bool        // the next RTS announces unscheduled packets
+	announcedDemand     bool        // the newest RTS reported a backlog
+	trailingRTS         bool        // an RTS follows the last unscheduled packet (Aeolus)
 
-	marked   bool   // a token came with CE since the last packet
-	ce       uint16 // tokens that did
-	urgent   bool   // say so by a packet of its own (echo=cnp)
-	level    uint8  // priority of the newest grant
-	cnpGate  cc.CNPGate
-	answers  bool // a TOKEN asked
-	question uint16
+	tokenMarked   bool   // a token arrived with CE since the last packet
+	ce            uint16 // number of tokens that arrived with CE
+	echoDue       bool   // an RTS must report CE (echo=cnp)
+	grantPriority uint8  // priority of the newest grant
+	cnpGate       cc.CNPGate
+	replyDue      bool // a query by a TOKEN is not yet answered
+	querySeq      uint16
 
-	rtsAt    units.Time // when an RTS is due; 0 none is
-	patience patience   // of the deadlock breaker: progress is a packet that leaves, or a token
-	next     units.Time
-	tally    Tally
+	rtsAt   units.Time // when an RTS is due; 0: none is
+	backoff backoff    // of repeated RTSs: progress is a packet sent, or a token received
+	next    units.Time
+	stats   Stats
 }
 
-// Tally counts what an end of a flow did.
-type Tally struct {
+// Stats counts what happened at one end of a flow.
+type Stats struct {
 	Granted     units.Bytes // by tokens
-	Discarded   units.Bytes // of them, by the sender: too old, or too many
-	Unneeded    units.Bytes // of them, that came when nothing was left to send
-	Unscheduled units.Bytes // left, or came, without a token
-	Wire        units.Bytes // released by TOKENs that left, on the wire
-	Notices     uint64      // RTSs of a sender, TOKENs of a receiver
-	Repeats     uint64      // of them, because nothing was heard
-	Marked      uint64      // notices that came with congestion experienced
-	Clamped     uint64      // TOKENs of a sender that granted more than it takes
-	Lost        uint64      // credits that did not come back (ExpressPass)
+	Discarded   units.Bytes // of these, by the sender: too old, or too many
+	Unneeded    units.Bytes // of these, that arrived when nothing was left to send
+	Unscheduled units.Bytes // sent or received without a token
+	Wire        units.Bytes // released by the TOKENs sent, on the wire
+	Messages    uint64      // RTSs sent by a sender, TOKENs sent by a receiver
+	Repeats     uint64      // of these, repeated for lack of a response
+	Marked      uint64      // messages received with congestion experienced
+	Clamped     uint64      // TOKENs that granted more than the sender accepts
+	Lost        uint64      // credits that no data returned (ExpressPass)
 }
 
-// Tally answers the counters.
-func (s *sender) Tally() Tally { return s.tally }
+// Stats returns the counters.
+func (s *sender) Stats() Stats { return s.stats }
 
 // Next implements cc.Gate.
 func (s *sender) Next() units.Time { return s.next }
 
-func (s *sender) backlog(b cc.Backlog) {
-	s.waits = min(b.Waits, farthest)
-	s.loose = min(s.loose, b.InFlight)
+func (s *sender) setBacklog(b cc.Backlog) {
+	s.unsent = min(b.Waits, maxDemand)
+	s.unackedUnscheduled = min(s.unackedUnscheduled, b.InFlight)
 }
 
-func (s *sender) posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	s.backlog(b)
-	if bytes > 0 && b.Waits <= bytes { // nothing waited: a burst is as a new flow
-		s.patience.renew(now)
-		s.allow(s.unsch - s.loose)
-		s.opens = 2*s.allowance >= s.unsch
-		s.tail = s.drop && s.allowance > 0
+func (s *sender) onPosted(bytes units.Bytes, b cc.Backlog, now units.Time) {
+	s.setBacklog(b)
+	if bytes > 0 && b.Waits <= bytes { // nothing else is unsent: a burst counts as a new flow
+		s.backoff.restart(now)
+		s.setAllowance(s.unsch - s.unackedUnscheduled)
+		s.announceUnscheduled = 2*s.allowance >= s.unsch
+		s.trailingRTS = s.drop && s.allowance > 0
 	}
 }
 
-// allow lets so much go without a token. What is less than a packet is nothing: demand must not
-// count on it.
-func (s *sender) allow(bytes units.Bytes) {
+// setAllowance sets how much may be sent without a token. Less than a packet counts as nothing,
+// since demand must not rely on it.
+func (s *sender) setAllowance(bytes units.Bytes) {
 	s.allowance = bytes
 	if bytes < s.unit {
 		s.allowance = 0
 	}
 }
 
-// needs is how much of what waits needs tokens.
-func (s *sender) needs() units.Bytes { return max(0, s.waits-s.allowance) }
+// needed returns how much of the backlog needs tokens.
+func (s *sender) needed() units.Bytes { return max(0, s.unsent-s.allowance) }
 
-// isUnscheduled says whether a packet leaves without a token. What was lost never does.
+// isUnscheduled reports whether a packet is sent without a token. A retransmission never is.
 func (s *sender) isUnscheduled(p *cc.Outgoing) bool {
 	return p.Bytes <= s.allowance && !p.Again && s.allowance > 0
 }
 
-// took is that a packet leaves: what is marked on it, and whether it asks for more.
-func (s *sender) took(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
-	s.backlog(p.Backlog)
-	s.patience.from = now
+// onSent records that a packet is sent. It returns the packet's marks, and whether they request
+// more tokens.
+func (s *sender) onSent(p *cc.Outgoing, now units.Time) (m cc.Marks, wantsMore bool) {
+	s.setBacklog(p.Backlog)
+	s.backoff.progressAt = now
 	if p.Message > 0 {
-		s.size = p.Message
+		s.messageSize = p.Message
 	}
-	// what is sent again comes behind others
-	if wantsMore = s.needs() > s.ahead() && !p.Again; wantsMore {
+	// a retransmission arrives behind other packets
+	if wantsMore = s.needed() > s.wantsMoreThreshold() && !p.Again; wantsMore {
 		m.Set |= cc.MarkWantsMore
 	}
-	if s.marked && s.echo == "data" {
+	if s.tokenMarked && s.echo == "data" {
 		m.Set |= cc.MarkTokenMarked
-		s.marked = false
+		s.tokenMarked = false
 	}
 	if unscheduled := s.isUnscheduled(p); unscheduled {
 		m.Set |= cc.MarkUnscheduled
-		s.loose += p.Bytes
-		s.tally.Unscheduled += p.Bytes
-		s.allow(s.allowance - p.Bytes)
+		s.unackedUnscheduled += p.Bytes
+		s.stats.Unscheduled += p.Bytes
+		s.setAllowance(s.allowance - p.Bytes)
 		s.classify(&m, true)
 	} else {
 		s.classify(&m, false)
 	}
-	if s.waits = max(0, s.waits-p.Bytes); s.waits == 0 {
+	if s.unsent = max(0, s.unsent-p.Bytes); s.unsent == 0 {
 		s.allowance = 0
 	}
-	if s.tail && s.allowance == 0 {
-		s.ask(now)
+	if s.trailingRTS && s.allowance == 0 {
+		s.scheduleRTS(now)
 	}
 	return m, wantsMore
 }
 
-// wanted is the least that waits for tokens behind a packet that asks for more.
-func (p *plan) wanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
+// minWanted returns the least demand behind a packet that requests more tokens.
+func (p *plan) minWanted(packet units.Bytes, set cc.MarkSet) units.Bytes {
 	if set&cc.MarkUnscheduled != 0 {
-		return p.ahead()
+		return p.wantsMoreThreshold()
 	}
-	return max(0, p.ahead()-packet)
+	return max(0, p.wantsMoreThreshold()-packet)
 }
 
-// ahead is what more than it means to want more: a BDP, and what a token releases beyond a packet
-// (OURS), so that whole tokens fill a window of a BDP.
-func (p *plan) ahead() units.Bytes { return p.bdp + p.k - p.unit }
+// wantsMoreThreshold returns the demand from which on a packet requests more tokens: a BDP, and
+// what a token releases beyond a packet (OURS), so that whole tokens fill a window of a BDP.
+func (p *plan) wantsMoreThreshold() units.Bytes { return p.bdp + p.k - p.unit }
 
-// classify says in which class a packet goes, where the scheme has a say.
+// classify sets the traffic class of a packet where the scheme determines it.
 func (s *sender) classify(m *cc.Marks, unscheduled bool) {
 	dscp := uint8(s.dataDSCP)
 	switch {
 	case s.overcommit > 0 && unscheduled:
-		dscp = s.unscheduledLevel(s.size) << 3
+		dscp = s.unscheduledLevel(s.messageSize) << 3
 	case s.overcommit > 0:
-		dscp = s.level << 3
+		dscp = s.grantPriority << 3
 	case !s.drop || !unscheduled:
 		return
 	}
@@ -147,85 +148,85 @@ func (s *sender) classify(m *cc.Marks, unscheduled bool) {
 	}
 }
 
-func (s *sender) lost(b cc.Backlog) {
-	s.allowance = 0 // the phase is over: what is sent again needs tokens, before what is new
-	s.backlog(b)
+func (s *sender) onLost(b cc.Backlog) {
+	s.allowance = 0 // the phase is over: retransmissions need tokens, before new data
+	s.setBacklog(b)
 }
 
-// heard takes in what every TOKEN may say.
-func (s *sender) heard(n *cc.Notice, now units.Time) {
-	s.level = min(n.Priority, mostLevel)
-	if n.Flags&cc.NoticeAsks != 0 {
-		s.answers, s.question = true, n.Seq
+// onToken processes the fields that all TOKENs have in common.
+func (s *sender) onToken(n *cc.ControlMessage, now units.Time) {
+	s.grantPriority = min(n.Priority, maxLevel)
+	if n.Flags&cc.FlagQuery != 0 {
+		s.replyDue, s.querySeq = true, n.Seq
 	}
 	if !n.Congested {
 		return
 	}
 	s.ce++
-	s.marked = true
-	s.tally.Marked++
+	s.tokenMarked = true
+	s.stats.Marked++
 	if s.echo == "cnp" && s.cnpGate.Marked(now) {
-		s.urgent = true
+		s.echoDue = true
 	}
 }
 
-// ask has an RTS go now.
-func (s *sender) ask(now units.Time) { s.askBy(now, now) }
+// scheduleRTS schedules an RTS for now.
+func (s *sender) scheduleRTS(now units.Time) { s.scheduleRTSAt(now, now) }
 
-// askBy has an RTS go at a moment, or now when that is past.
-func (s *sender) askBy(at, now units.Time) {
+// scheduleRTSAt schedules an RTS for a time, or for now if it is past.
+func (s *sender) scheduleRTSAt(at, now units.Time) {
 	if s.rts {
 		if at.Before(now) {
 			at = now
 		}
-		s.rtsAt = sooner(s.rtsAt, moment(at))
+		s.rtsAt = earlier(s.rtsAt, nonZero(at))
 	}
 }
 
-// timers answers when the RTSs of all senders are due.
-func (s *sender) timers() units.Time {
-	if s.answers || s.urgent {
-		return moment(s.patience.from)
+// nextRTS returns when the next RTS is due, apart from repetitions.
+func (s *sender) nextRTS() units.Time {
+	if s.replyDue || s.echoDue {
+		return nonZero(s.backoff.progressAt)
 	}
 	return s.rtsAt
 }
 
-// progress is that a token came, where blocked says that one was waited for.
-func (s *sender) progress(blocked bool, now units.Time) {
+// onProgress records that a token arrived; blocked reports whether the sender was waiting for one.
+func (s *sender) onProgress(blocked bool, now units.Time) {
 	if blocked {
-		s.patience.timed(now.Sub(s.patience.from))
+		s.backoff.addSample(now.Sub(s.backoff.progressAt))
 	}
-	s.patience.from = now
+	s.backoff.progressAt = now
 }
 
-// emit answers the RTS that is due, counters left out.
-func (s *sender) emit(repeat bool, now units.Time) (cc.Notice, bool) {
+// emitRTS returns the RTS that is due, without the counters.
+func (s *sender) emitRTS(repeat bool, now units.Time) (cc.ControlMessage, bool) {
 	due := s.rtsAt != 0 && !s.rtsAt.After(now)
-	if !due && !repeat && !s.answers && !s.urgent {
-		return cc.Notice{}, false
+	if !due && !repeat && !s.replyDue && !s.echoDue {
+		return cc.ControlMessage{}, false
 	}
-	n := cc.Notice{Kind: cc.NoticeRTS, CE: s.ce}
+	n := cc.ControlMessage{Kind: cc.RTS, CE: s.ce}
 	if repeat {
-		n.Flags |= cc.NoticeRepeat
-		s.patience.repeated()
-		s.tally.Repeats++
+		n.Flags |= cc.FlagRepeat
+		s.backoff.onRepeat()
+		s.stats.Repeats++
 	}
-	if s.answers {
-		n.Flags |= cc.NoticeAnswers
-		n.Seq = s.question
+	if s.replyDue {
+		n.Flags |= cc.FlagReply
+		n.Seq = s.querySeq
 	}
-	if s.opens && s.allowance > 0 {
-		n.Flags |= cc.NoticeUnscheduled
+	if s.announceUnscheduled && s.allowance > 0 {
+		n.Flags |= cc.FlagUnscheduled
 	}
-	if s.waits == 0 {
-		n.Flags |= cc.NoticeEnds
+	if s.unsent == 0 {
+		n.Flags |= cc.FlagEnd
 	}
-	if s.tail && s.allowance == 0 {
-		n.WithData, s.tail = true, false
+	if s.trailingRTS && s.allowance == 0 {
+		n.WithData, s.trailingRTS = true, false
 	}
-	s.answers, s.urgent, s.opens, s.marked = false, false, false, false
-	s.open = s.waits > 0
-	s.patience.said, s.rtsAt = now, 0
-	s.tally.Notices++
+	s.replyDue, s.echoDue, s.announceUnscheduled, s.tokenMarked = false, false, false, false
+	s.announcedDemand = s.unsent > 0
+	s.backoff.sentAt, s.rtsAt = now, 0
+	s.stats.Messages++
 	return n, true
 }

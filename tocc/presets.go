@@ -9,7 +9,7 @@ import (
 	"text/tabwriter"
 )
 
-// preset is a named point: what it has otherwise than ToCC.
+// preset is the parameters of a named scheme that differ from ToCC's.
 type preset map[string]string
 
 // presets are the rows of Table I, and ToCC without its unscheduled phase.
@@ -24,16 +24,17 @@ var presets = map[string]preset{
 		"token_dscp": "56"},
 }
 
-// aeolus is what Aeolus adds to a scheme: everything leaves in the first round trip, and may be
+// aeolus is what Aeolus changes in a scheme: everything is sent in the first round trip, and may be
 // dropped.
 var aeolus = preset{"unsch": "1BDP", "drop": "on"}
 
 const overAeolus = "+aeolus"
 
-// Schemes answers the names of the presets, in order. Each but tocc-nounsch also goes with +aeolus.
+// Schemes returns the names of the presets, sorted. Each except tocc-nounsch can be combined with
+// +aeolus.
 func Schemes() []string { return slices.Sorted(maps.Keys(presets)) }
 
-// schemeOf answers what a name stands for: the short forms that the paper's figures use, too.
+// schemeOf returns the preset of a name, or of a short form that the paper's figures use.
 func schemeOf(name string) (preset, error) {
 	base, add := strings.CutSuffix(name, overAeolus)
 	if base == "ep" {
@@ -42,14 +43,14 @@ func schemeOf(name string) (preset, error) {
 	p, ok := presets[base]
 	switch {
 	case name == "aeolus":
-		return nil, fmt.Errorf("tocc: aeolus is added to a scheme: say expresspass%[1]s, "+
+		return nil, fmt.Errorf("tocc: aeolus is an addition to a scheme: want expresspass%[1]s, "+
 			"homa%[1]s or ndp%[1]s", overAeolus)
 	case !ok:
-		return nil, fmt.Errorf("tocc: there is no scheme %q; there are %s, and each with %s", name,
-			strings.Join(Schemes(), ", "), overAeolus)
+		return nil, fmt.Errorf("tocc: unknown scheme %q, want one of %s, each optionally with %s",
+			name, strings.Join(Schemes(), ", "), overAeolus)
 	case add && base == "tocc-nounsch":
-		return nil, fmt.Errorf("tocc: %s: Aeolus is about unscheduled packets, and there are none",
-			name)
+		return nil, fmt.Errorf(
+			"tocc: %s: Aeolus needs unscheduled packets, which this scheme does not send", name)
 	case !add:
 		return p, nil
 	}
@@ -58,7 +59,7 @@ func schemeOf(name string) (preset, error) {
 	return p, nil
 }
 
-// Help writes what each scheme and each parameter is.
+// Help writes a description of each scheme and each parameter.
 func Help(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, name := range Schemes() {
@@ -71,7 +72,7 @@ func Help(w io.Writer) error {
 	return settings(presets["tocc"]).Explain(w)
 }
 
-// String answers the settings of a preset, in order.
+// String returns the parameters of a preset, sorted.
 func (p preset) String() string {
 	if len(p) == 0 {
 		return "the defaults below"

@@ -5,111 +5,112 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Receiver is the receiver's half of counters (section V-B): it grants K bytes for K bytes that
-// came, while the sender demands them and tokens under way are within the window.
+// Receiver is the receiver's half of counters (section V-B). It grants K bytes for each K bytes
+// that arrive, while the sender has demand and the tokens in flight are within the window.
 type Receiver struct {
 	*plan
-	limit  units.Bytes    // granted since the connection began
-	seen   units.Bytes    // of it, used by data that came or is missing
-	waste  units.Bytes    // of it, discarded by the sender
-	spent  units.Bytes    // spent': the two together
-	demand units.Bytes    // what the sender is known to need, in all
-	told   units.Bytes    // spent of the newest RTS
-	unseen units.Bytes    // unscheduled bytes that are under way
-	window units.Bytes    // W, on the wire
-	gap    units.Duration // smoothed: how long data waits for this host to poll
-	open   bool           // without volume control: the sender has not said that it is done
-	more   bool           // the newest data asks for more
+	limit               units.Bytes
+	used                units.Bytes    // of limit, used by data that arrived or is missing
+	discarded           units.Bytes    // of limit, discarded by the sender
+	spent               units.Bytes    // spent': used + discarded
+	demand              units.Bytes    // what the sender is known to need, since the beginning
+	reportedSpent       units.Bytes    // spent of the newest RTS
+	unscheduledInFlight units.Bytes    // unscheduled bytes in flight
+	window              units.Bytes    // W, on the wire
+	pollGap             units.Duration // smoothed time that data waits for this host to poll
+	// without volume control: no RTS has reported an empty backlog
+	demandOpen bool
+	wantsMore  bool // the newest data requests more tokens
 
-	seq    uint16
-	ce     uint16 // of the newest RTS
-	retell bool   // the sender does not know limit
-	next   units.Time
+	seq       uint16
+	ce        uint16 // of the newest RTS
+	resendDue bool   // the sender does not know limit: repeat it
+	next      units.Time
 
-	patience patience    // until a TOKEN is said again: progress is data, or an RTS with news
-	timed    units.Bytes // the limit whose loop is measured; 0 none is
-	timedAt  units.Time  // when it was granted
-	stall    stallDetector
+	backoff     backoff     // of repeated TOKENs: progress is data, or a new RTS
+	sampleLimit units.Bytes // limit whose response time is being measured; 0: none is
+	sampleAt    units.Time  // when sampleLimit was granted
+	stall       stallDetector
 
-	control control
-	shared  *schedule
-	place   place
-	tally   Tally
-	drive   cc.Reporter
+	control  tokenControl
+	shared   *schedule
+	place    place
+	stats    Stats
+	reporter cc.Reporter
 }
 
 func newReceiver(p *plan, a cc.Algorithm, shared *schedule) *Receiver {
 	r := &Receiver{plan: p, window: max(p.window, p.kw), shared: shared,
-		patience: newPatience(p.path.BaseRTT)}
-	r.patience.fades = true
+		backoff: newBackoff(p.path.BaseRTT)}
+	r.backoff.unlimited = true
 	r.control.start(a, p)
 	return r
 }
 
-// Tally answers the counters.
-func (r *Receiver) Tally() Tally { return r.tally }
+// Stats returns the counters.
+func (r *Receiver) Stats() Stats { return r.stats }
 
-// Window is W: how much tokens under way may release, on the wire.
+// Window returns W: how much tokens in flight may release, on the wire.
 func (r *Receiver) Window() units.Bytes { return r.window }
 
 // Arrived implements cc.Granter.
 func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
-	r.patience.from, r.stall = now, stallDetector{}
+	r.backoff.progressAt, r.stall = now, stallDetector{}
 	before := r.demand
-	r.gap += (a.Gap - r.gap) / 8
-	if !a.Again { // else it counted when it came first
-		r.arrived(a)
-		r.control.arrived(r, a, now)
+	r.pollGap += (a.Gap - r.pollGap) / 8
+	if !a.Again { // a duplicate was counted on its first arrival
+		r.onArrival(a)
+		r.control.onArrival(r, a, now)
 	}
-	r.settle(before, now)
+	r.update(before, now)
 }
 
-func (r *Receiver) arrived(a *cc.Arrival) {
+func (r *Receiver) onArrival(a *cc.Arrival) {
 	if a.Set&cc.MarkUnscheduled != 0 {
-		r.unseen = max(0, r.unseen-a.Bytes)
-		r.tally.Unscheduled += a.Bytes
+		r.unscheduledInFlight = max(0, r.unscheduledInFlight-a.Bytes)
+		r.stats.Unscheduled += a.Bytes
 	} else {
-		r.unseen = 0 // they left before
-		r.used(r.seen + a.Bytes)
+		r.unscheduledInFlight = 0 // unscheduled packets were sent before
+		r.setUsed(r.used + a.Bytes)
 	}
 	if a.Set&cc.MarkTokenMarked != 0 {
 		r.ce++
 	}
 	if a.Behind {
-		return // what it says of demand is old
+		return // its report of demand is outdated
 	}
-	if r.more = a.Set&cc.MarkWantsMore != 0; r.more {
-		r.demand = max(r.demand, r.spent+r.wanted(a.Bytes, a.Set))
+	if r.wantsMore = a.Set&cc.MarkWantsMore != 0; r.wantsMore {
+		r.demand = max(r.demand, r.spent+r.minWanted(a.Bytes, a.Set))
 	}
 }
 
-// Missing implements cc.Granter: what was lost needs tokens again.
+// Missing implements cc.Granter: lost data needs tokens again.
 func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 	before := r.demand
 	r.demand += bytes
-	unscheduled := min(r.unseen, bytes)
-	r.unseen -= unscheduled
-	r.used(r.seen + bytes - unscheduled)
-	r.control.skipped(r)
-	r.settle(before, now)
+	unscheduled := min(r.unscheduledInFlight, bytes)
+	r.unscheduledInFlight -= unscheduled
+	r.setUsed(r.used + bytes - unscheduled)
+	r.control.dropSpent(r)
+	r.update(before, now)
 }
 
-// used records that so many bytes of tokens were used.
-func (r *Receiver) used(seen units.Bytes) {
-	r.seen = min(seen, r.limit-r.waste)
-	r.spent = r.seen + r.waste
+// setUsed sets how many bytes of tokens were used.
+func (r *Receiver) setUsed(seen units.Bytes) {
+	r.used = min(seen, r.limit-r.discarded)
+	r.spent = r.used + r.discarded
 }
 
 // Consumed implements cc.Granter.
 func (*Receiver) Consumed(units.Bytes, units.Time) {}
 
-// Hear implements cc.Granter.
-func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
-	spent := near(r.limit, n.Spent)
+// Receive implements cc.Granter.
+func (r *Receiver) Receive(n *cc.ControlMessage, now units.Time) error {
+	spent := unwrap32(r.limit, n.Spent)
 	needs := units.Bytes(int32(n.Demand - n.Spent))
-	waste := near24(r.waste, n.Discarded)
+	waste := unwrap24(r.discarded, n.Discarded)
 	switch {
-	case n.Kind != cc.NoticeRTS:
+	case n.Kind != cc.RTS:
 		return errNoRTS
 	case spent > r.limit:
 		return errSpent
@@ -118,130 +119,135 @@ func (r *Receiver) Hear(n *cc.Notice, now units.Time) error {
 	case waste > spent:
 		return errDiscarded
 	}
-	if n.Flags&cc.NoticeRepeat == 0 {
-		r.patience.from = now
+	if n.Flags&cc.FlagRepeat == 0 {
+		r.backoff.progressAt = now
 	}
-	r.more = false
+	r.wantsMore = false
 	before := r.demand
 	r.demand = max(r.demand, spent+needs)
-	if n.Flags&cc.NoticeUnscheduled != 0 && n.Flags&cc.NoticeRepeat == 0 {
-		r.unseen = r.unsch
+	if n.Flags&cc.FlagUnscheduled != 0 && n.Flags&cc.FlagRepeat == 0 {
+		r.unscheduledInFlight = r.unsch
 	}
-	if spent >= r.told && waste >= r.waste {
-		if waste > r.waste {
-			r.stall.discarded(r.patience.least, now)
+	if spent >= r.reportedSpent && waste >= r.discarded {
+		if waste > r.discarded {
+			r.stall.onDiscard(r.backoff.floor, now)
 		}
-		r.told, r.waste = spent, waste
-		r.open = n.Flags&cc.NoticeEnds == 0
-		if n.Flags&cc.NoticeRepeat != 0 { // nothing is under way
-			r.seen, r.unseen = spent-waste, 0
-			r.patience.doubt = true
-			// who answers has heard of us
-			r.retell = n.Flags&cc.NoticeAnswers == 0 && (spent < r.limit || r.open)
+		r.reportedSpent, r.discarded = spent, waste
+		r.demandOpen = n.Flags&cc.FlagEnd == 0
+		if n.Flags&cc.FlagRepeat != 0 { // nothing is in flight
+			r.used, r.unscheduledInFlight = spent-waste, 0
+			r.backoff.ambiguous = true
+			// a sender that replies has received a TOKEN
+			r.resendDue = n.Flags&cc.FlagReply == 0 && (spent < r.limit || r.demandOpen)
 		}
-		r.used(r.seen)
-		r.control.skipped(r)
+		r.setUsed(r.used)
+		r.control.dropSpent(r)
 	}
 	if news := int16(n.CE - r.ce); news > 0 {
 		r.ce = n.CE
-		r.control.congested(r, int(news), now)
+		r.control.onMark(r, int(news), now)
 	}
-	if n.Flags&cc.NoticeAnswers != 0 {
-		r.control.answered(r, n.Seq, now)
+	if n.Flags&cc.FlagReply != 0 {
+		r.control.onProbeReply(r, n.Seq, now)
 	}
-	r.settle(before, now)
+	r.update(before, now)
 	return nil
 }
 
-// wants returns how much may still be granted; without volume control, as much as arrives.
-func (r *Receiver) wants() units.Bytes {
-	if !r.volume && r.open {
+// grantable returns how much may still be granted; without volume control, as much as arrives.
+func (r *Receiver) grantable() units.Bytes {
+	if !r.volume && r.demandOpen {
 		return max(r.demand-r.limit, r.k)
 	}
 	return r.demand - r.limit
 }
 
-// room reports whether tokens and unscheduled packets in flight leave room in the window.
-func (r *Receiver) room() bool {
-	return (r.limit-r.spent+r.unseen)*r.kw < (r.window-r.held()+r.waits())*r.k
+// hasRoom reports whether tokens and unscheduled packets in flight leave room in the window.
+func (r *Receiver) hasRoom() bool {
+	return (r.limit-r.spent+r.unscheduledInFlight)*r.kw < (r.window-r.reserve()+r.pollBytes())*r.k
 }
 
-// held is how much of the window is to be free beyond a token before one goes: where the line rate
-// is a guess, there is no link whose spacing tokens would keep, and those for mostLate more packets
-// go in the same TOKEN. It is a quarter of the window at most, so that the rest keeps the sender
+// reserve returns how much of the window must be free beyond a token before one is sent. Where the
+// line rate is a guess, no link dictates a spacing of tokens, and one TOKEN grants maxExtraTokens
+// more packets. The reserve is at most a quarter of the window, so that the rest keeps the sender
 // busy. OURS.
-func (r *Receiver) held() units.Bytes {
+func (r *Receiver) reserve() units.Bytes {
 	if !r.path.Guessed || r.generation != "data" {
 		return 0
 	}
-	return min(mostLate*r.kw, r.window/4)
+	return min(maxExtraTokens*r.kw, r.window/4)
 }
 
-// waits is what the link carries while data and tokens wait for hosts to poll, beside the window,
-// which is of the fabric. How long tokens wait at the sender nobody tells: as long as data does
-// here. It is 0 where ports have time stamps, and where the line rate is a guess: the window is
-// several BDPs then (guessedBDP). OURS.
-func (r *Receiver) waits() units.Bytes {
-	if r.gap == 0 || r.path.Guessed {
+// pollBytes returns what the link carries while data and tokens wait for hosts to poll, in addition
+// to the window, which covers the fabric. How long tokens wait at the sender is unknown and assumed
+// to be as long as data waits here. pollBytes is 0 where ports have time stamps, and where the line
+// rate is a guess, since the window is several BDPs then (guessedBDP). OURS.
+func (r *Receiver) pollBytes() units.Bytes {
+	if r.pollGap == 0 || r.path.Guessed {
 		return 0
 	}
-	return min(r.path.LineRate.Bytes(2*r.gap), r.most-r.window)
+	return min(r.path.LineRate.Bytes(2*r.pollGap), r.maxWindow-r.window)
 }
 
-// whole reports whether a token would release all it can, or is the last for now. While the sender
-// asks for more, the next data reports the demand.
-func (r *Receiver) whole() bool {
-	wants := r.wants()
-	return wants >= r.k || wants > 0 && (!r.more || r.limit == r.spent)
+// hasWholeToken reports whether a token would release K bytes, or is the last one for now. While
+// the sender requests more tokens, the next data reports the demand.
+func (r *Receiver) hasWholeToken() bool {
+	wants := r.grantable()
+	return wants >= r.k || wants > 0 && (!r.wantsMore || r.limit == r.spent)
 }
 
-// grants reports whether a token may be sent.
-func (r *Receiver) grants() bool {
-	return r.whole() && r.room() && !r.control.hold && (r.overcommit == 0 || r.place.where == inTop)
+// canGrant reports whether a token may be sent.
+func (r *Receiver) canGrant() bool {
+	return r.hasWholeToken() && r.hasRoom() && !r.control.hold &&
+		(r.overcommit == 0 || r.place.rank == inTop)
 }
 
-// from returns when an admitted token may be sent.
-func (r *Receiver) from(now units.Time) units.Time { return max(r.control.from(now), r.stall.over) }
+// earliestGrant returns when an admitted token may be sent.
+func (r *Receiver) earliestGrant(now units.Time) units.Time {
+	return max(r.control.earliestToken(now), r.stall.until)
+}
 
-// waiting reports whether the receiver expects data or an RTS from the sender.
-func (r *Receiver) waiting() bool { return r.limit > r.spent || r.unseen > 0 && r.wants() > 0 }
+// expectsData reports whether data or an RTS of the sender is outstanding.
+func (r *Receiver) expectsData() bool {
+	return r.limit > r.spent || r.unscheduledInFlight > 0 && r.grantable() > 0
+}
 
-// retellAt is when to answer a sender that repeats itself: what was said of late is still on its
-// way.
-func (r *Receiver) retellAt(now units.Time) units.Time {
-	wait := max(r.patience.least, r.patience.loop)
-	if r.limit == r.spent { // that we are here is news enough
-		wait = answerPatience
+// resendAt returns when to reply to a sender that repeats its RTS: a recent TOKEN may still be on
+// its way.
+func (r *Receiver) resendAt(now units.Time) units.Time {
+	wait := max(r.backoff.floor, r.backoff.responseTime)
+	if r.limit == r.spent { // the reply carries no tokens
+		wait = probeTimeout
 	}
-	if at := r.patience.said.Add(wait); at.After(now) {
-		return moment(at)
+	if at := r.backoff.sentAt.Add(wait); at.After(now) {
+		return nonZero(at)
 	}
-	return moment(now)
+	return nonZero(now)
 }
 
-// settle computes when the next TOKEN is due.
-func (r *Receiver) settle(before units.Bytes, now units.Time) {
+// update computes when the next TOKEN is due.
+func (r *Receiver) update(before units.Bytes, now units.Time) {
 	if r.overcommit > 0 {
 		r.shared.update(r, now)
 	}
-	r.control.posted(r, before, now)
-	if r.timed > 0 && r.spent >= r.timed {
-		r.patience.timed(now.Sub(r.timedAt))
-		r.timed = 0
+	r.control.onPosted(r, before, now)
+	if r.sampleLimit > 0 && r.spent >= r.sampleLimit {
+		r.backoff.addSample(now.Sub(r.sampleAt))
+		r.sampleLimit = 0
 	}
 	r.schedule(now)
 }
 
 func (r *Receiver) schedule(now units.Time) {
-	r.next = r.control.timer()
-	if r.retell {
-		r.next = sooner(r.next, r.retellAt(now))
+	r.next = r.control.nextTimer()
+	if r.resendDue {
+		r.next = earlier(r.next, r.resendAt(now))
 	}
-	if r.grants() {
-		r.next = sooner(r.next, r.from(now))
+	if r.canGrant() {
+		r.next = earlier(r.next, r.earliestGrant(now))
 	}
-	if r.waiting() {
-		r.next = sooner(r.next, r.patience.until())
+	if r.expectsData() {
+		r.next = earlier(r.next, r.backoff.deadline())
 	}
 }
 
@@ -249,67 +255,68 @@ func (r *Receiver) schedule(now units.Time) {
 func (r *Receiver) Next() units.Time { return r.next }
 
 // Emit implements cc.Granter.
-func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, TrafficClass: r.tokenClass, Classed: true,
+func (r *Receiver) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
+	n := cc.ControlMessage{Kind: cc.TOKEN, TrafficClass: r.tokenClass, Classed: true,
 		Missing: incomplete}
 	before := r.demand
-	r.control.lapse(r, now)
+	r.control.expireProbe(r, now)
 	switch {
-	case r.control.probes(now):
-		n.Flags = cc.NoticeAsks
-		r.control.asked(r.seq+1, now)
-	case r.grants() && !r.from(now).After(now):
+	case r.control.isProbeDue(now):
+		n.Flags = cc.FlagQuery
+		r.control.onProbeSent(r.seq+1, now)
+	case r.canGrant() && !r.earliestGrant(now).After(now):
 		r.grant(&n, now)
-	case r.retell && !r.retellAt(now).After(now):
-		r.patience.doubt = true
-	case r.waiting() && !r.patience.until().After(now):
-		n.Flags = cc.NoticeRepeat
-		r.unseen = 0
-		r.patience.repeated()
-		r.tally.Repeats++
-		r.control.repeated()
-		if r.limit == r.spent { // it was about unscheduled packets, and there is nothing to repeat
-			r.patience.said = now
-			r.settle(before, now)
-			return cc.Notice{}, false
+	case r.resendDue && !r.resendAt(now).After(now):
+		r.backoff.ambiguous = true
+	case r.expectsData() && !r.backoff.deadline().After(now):
+		n.Flags = cc.FlagRepeat
+		r.unscheduledInFlight = 0
+		r.backoff.onRepeat()
+		r.stats.Repeats++
+		r.control.forgetTimes()
+		if r.limit == r.spent { // only unscheduled packets were overdue: there is nothing to repeat
+			r.backoff.sentAt = now
+			r.update(before, now)
+			return cc.ControlMessage{}, false
 		}
 	default:
 		r.schedule(now)
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
-	r.retell = false
-	r.patience.said = now
+	r.resendDue = false
+	r.backoff.sentAt = now
 	r.seq++
 	n.Limit, n.Seq = uint32(r.limit), r.seq
-	r.tally.Notices++
-	r.settle(before, now)
+	r.stats.Messages++
+	r.update(before, now)
 	return n, true
 }
 
-// mostLate is how many tokens a TOKEN may stand for beside its own.
-const mostLate = 15
+// maxExtraTokens is the maximum number of tokens in a TOKEN beside the first one.
+const maxExtraTokens = 15
 
-// late is how many tokens more than one a TOKEN grants: those that a host would have sent since it
-// last polled, had it polled all the time. One TOKEN for each would cost it as much as the data. It
-// is 0 where ports have time stamps, and as many as there is room for where the line rate is a
-// guess. OURS.
-func (r *Receiver) late() units.Bytes {
-	if r.generation != "data" || r.gap == 0 && !r.path.Guessed {
+// extraTokens returns how many tokens a TOKEN grants beside the first one: those that this host
+// would have sent since its last poll if it had polled all the time. One TOKEN for each would cost
+// as much as the data. It is 0 where ports have time stamps, and as many as there is room for where
+// the line rate is a guess. OURS.
+func (r *Receiver) extraTokens() units.Bytes {
+	if r.generation != "data" || r.pollGap == 0 && !r.path.Guessed {
 		return 0
 	}
-	tokens := r.path.LineRate.Bytes(r.gap) / r.kw
+	tokens := r.path.LineRate.Bytes(r.pollGap) / r.kw
 	if r.path.Guessed {
-		tokens = mostLate
+		tokens = maxExtraTokens
 	}
-	room := ((r.window+r.waits())*r.k - (r.limit-r.spent+r.unseen)*r.kw) / (r.kw * r.k)
-	return max(0, min(tokens, room, r.wants()/r.k-1, mostLate))
+	room := ((r.window+r.pollBytes())*r.k - (r.limit-r.spent+r.unscheduledInFlight)*r.kw) /
+		(r.kw * r.k)
+	return max(0, min(tokens, room, r.grantable()/r.k-1, maxExtraTokens))
 }
 
-// grant lets one token go, or several.
-func (r *Receiver) grant(n *cc.Notice, now units.Time) {
-	bytes := min(r.k, r.wants())
+// grant grants one token, or several.
+func (r *Receiver) grant(n *cc.ControlMessage, now units.Time) {
+	bytes := min(r.k, r.grantable())
 	wire := r.kw
-	switch more := r.late(); {
+	switch more := r.extraTokens(); {
 	case bytes < r.k:
 		wire = r.wire(bytes)
 	case more > 0:
@@ -317,15 +324,15 @@ func (r *Receiver) grant(n *cc.Notice, now units.Time) {
 		wire += more * r.kw
 	}
 	r.limit += bytes
-	if r.timed == 0 {
-		r.timed, r.timedAt = r.limit, now
+	if r.sampleLimit == 0 {
+		r.sampleLimit, r.sampleAt = r.limit, now
 	}
 	r.demand = max(r.demand, r.limit)
 	n.Releases = r.spacing(wire)
 	n.Priority = uint8(r.Rank())
-	r.tally.Granted += bytes
-	r.tally.Wire += wire
-	r.control.granted(r, bytes, wire, now)
+	r.stats.Granted += bytes
+	r.stats.Wire += wire
+	r.control.onGrant(r, bytes, wire, now)
 }
 
 // Rank implements cc.Granter.
@@ -336,22 +343,22 @@ func (r *Receiver) Rank() int {
 	return r.priority
 }
 
-// Queue implements cc.Granter.
-func (*Receiver) Queue() int { return 0 }
+// QueueCapacity implements cc.Granter.
+func (*Receiver) QueueCapacity() int { return 0 }
 
 // Algorithm implements cc.Granter.
 func (r *Receiver) Algorithm() cc.Algorithm { return r.control.algorithm }
 
-// Attach implements cc.Granter. At the end others have its turn.
+// Attach implements cc.Granter. At the end of the connection other receivers take its place.
 func (r *Receiver) Attach(d cc.Reporter) {
-	if r.drive = d; d == nil && r.overcommit > 0 {
+	if r.reporter = d; d == nil && r.overcommit > 0 {
 		r.shared.remove(r)
 		r.shared.fill(r, 0) // at once
 	}
 }
 
-// Decide implements cc.Granter.
-func (r *Receiver) Decide(d cc.Decision, now units.Time) {
-	r.control.decided(r, d, now)
+// Apply implements cc.Granter.
+func (r *Receiver) Apply(d cc.Decision, now units.Time) {
+	r.control.apply(r, d, now)
 	r.schedule(now)
 }

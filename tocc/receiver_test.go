@@ -10,31 +10,31 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// arrive is packets of data.
+// arrive delivers packets of data.
 func arrive(r cc.Granter, packets int, set cc.MarkSet, now units.Time) {
 	for range packets {
 		r.Arrived(&cc.Arrival{Bytes: pkt, Set: set}, now)
 	}
 }
 
-// A token for what came, while more is demanded; nothing more then.
+// Arriving data brings as many tokens, while more is demanded, and none afterwards.
 func TestDataDriven(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-	require.NoError(t, r.Hear(rts(60*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(60*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 43)
 	for i := range 17 {
 		arrive(r, 1, 0, 2)
 		require.Len(t, grants(r, 2), 1, "packet %d", i)
 	}
 	r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, 3)
-	assert.EqualValues(t, 17*pkt, r.spent, "one that comes again used no token")
+	assert.EqualValues(t, 17*pkt, r.spent, "a duplicate used no token")
 	arrive(r, 43, 0, 3)
 	assert.Empty(t, grants(r, 3))
-	assert.Zero(t, r.Next(), "all that was granted came")
-	assert.EqualValues(t, 60*pkt, r.Tally().Granted)
+	assert.Zero(t, r.Next(), "all that was granted has arrived")
+	assert.EqualValues(t, 60*pkt, r.Stats().Granted)
 }
 
-// Without an RTS the wants-more mark brings tokens for what is sure to wait: a BDP, this packet
+// Without an RTS the wants-more mark brings tokens for what certainly waits: a BDP, this packet
 // included.
 func TestWantsMore(t *testing.T) {
 	_, r := pair(t, "k=1pkt,cc=none", paper)
@@ -51,47 +51,47 @@ func TestWantsMore(t *testing.T) {
 	assert.Equal(t, 43*pkt+units.Bytes(65800), r.demand)
 }
 
-// Unscheduled packets that are announced count as under way: tokens come as they do, not before.
+// Announced unscheduled packets count as in flight: tokens are sent as they arrive, not before.
 func TestAfterUnscheduled(t *testing.T) {
 	_, r := pair(t, "k=1pkt,cc=none", paper)
 	n := rts(50*pkt, 0)
-	n.Flags = cc.NoticeUnscheduled
-	require.NoError(t, r.Hear(n, 1))
+	n.Flags = cc.FlagUnscheduled
+	require.NoError(t, r.Receive(n, 1))
 	assert.Empty(t, grants(r, 1))
 	for i := range 45 {
 		arrive(r, 1, cc.MarkUnscheduled, 2)
 		tokens := 1
 		if i < 2 {
-			tokens = 0 // they take 45·1538 bytes of the link, and the window is 65 800: 42.8
+			tokens = 0 // 45·1538 bytes on the link exceed the window, 65 800: 42.8
 		}
 		require.Len(t, grants(r, 2), tokens)
 	}
 	_, r = pair(t, "k=1pkt,cc=none", paper)
-	require.NoError(t, r.Hear(n, 1))
-	assert.Len(t, grants(r, units.Time(50*us+1)), 43, "none of them came")
+	require.NoError(t, r.Receive(n, 1))
+	assert.Len(t, grants(r, units.Time(50*us+1)), 43, "none of them arrived")
 }
 
 // K releases several packets; the last token is the remainder.
 func TestAllocationRatio(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
 	_, r := pair(t, "unsch=0,k=4096,cc=none", path)
-	require.NoError(t, r.Hear(rts(10_000, 0), 1))
+	require.NoError(t, r.Receive(rts(10_000, 0), 1))
 	tokens := grants(r, 1)
 	require.Len(t, tokens, 3)
 	assert.EqualValues(t, 4096+4*82, tokens[0].Releases)
 	assert.EqualValues(t, 10_000-8192+2*82, tokens[2].Releases)
 	assert.EqualValues(t, 10_000, tokens[2].Limit)
 	_, r = pair(t, "unsch=0,k=4096,cc=none", path)
-	require.NoError(t, r.Hear(rts(units.GiB/2, 0), 1))
+	require.NoError(t, r.Receive(rts(units.GiB/2, 0), 1))
 	assert.Len(t, grants(r, 1), 15, "65 800 / 4424 = 14.9")
 }
 
-// A receiver that hears nothing of its tokens says the newest again, after 50 us, then half as
-// often each time.
+// A receiver that gets no response to its tokens repeats the newest one after 50 us, then at
+// intervals that double.
 func TestRepeats(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now := units.Time(0).Add(us)
-	require.NoError(t, r.Hear(rts(2*pkt, 0), now))
+	require.NoError(t, r.Receive(rts(2*pkt, 0), now))
 	require.Len(t, grants(r, now), 2)
 	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us,
 		1600 * us, 3200 * us, 4000 * us, 4000 * us} {
@@ -100,24 +100,24 @@ func TestRepeats(t *testing.T) {
 		tokens := grants(r, now)
 		require.Len(t, tokens, 1)
 		assert.EqualValues(t, 2*pkt, tokens[0].Limit, "it never raises limit on a timer")
-		assert.Equal(t, cc.NoticeRepeat, tokens[0].Flags)
+		assert.Equal(t, cc.FlagRepeat, tokens[0].Flags)
 		assert.Zero(t, tokens[0].Releases)
 	}
 	n := rts(2*pkt, 2*pkt)
-	n.Flags = cc.NoticeRepeat | cc.NoticeEnds
-	require.NoError(t, r.Hear(n, now))
+	n.Flags = cc.FlagRepeat | cc.FlagEnd
+	require.NoError(t, r.Receive(n, now))
 	assert.Zero(t, r.Next())
 }
 
-// A sender that did not hear a limit hears it again, but no sooner than what was said of late can
-// be there.
+// A sender that does not know the limit is informed again, but not before a recent TOKEN can
+// have arrived.
 func TestRetells(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 5)
 	n := rts(5*pkt, pkt)
-	n.Flags = cc.NoticeRepeat
-	require.NoError(t, r.Hear(n, 2))
+	n.Flags = cc.FlagRepeat
+	require.NoError(t, r.Receive(n, 2))
 	require.Empty(t, grants(r, units.Time(0).Add(50*us)))
 	tokens := grants(r, units.Time(1).Add(50*us))
 	require.Len(t, tokens, 1)
@@ -125,16 +125,16 @@ func TestRetells(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags, "it is an answer, and needs none")
 }
 
-// One that waits is answered, also when there is nothing that it does not know, so that it takes us
-// for alive.
+// A sender that waits gets a reply even if there is nothing new, so that it considers the receiver
+// alive.
 func TestAnswersWhoWaits(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
-	require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 1)
 	r.control.hold = true
 	n := rts(5*pkt, pkt)
-	n.Flags = cc.NoticeRepeat
-	require.NoError(t, r.Hear(n, units.Time(60*us)))
+	n.Flags = cc.FlagRepeat
+	require.NoError(t, r.Receive(n, units.Time(60*us)))
 	require.Empty(t, grants(r, units.Time(60*us)))
 	tokens := grants(r, 1+units.Time(units.Millisecond))
 	require.Len(t, tokens, 1)
@@ -142,11 +142,11 @@ func TestAnswersWhoWaits(t *testing.T) {
 	assert.Zero(t, tokens[0].Flags)
 }
 
-// What was lost is granted again, and the TOKEN says what it is; both ends know of it and it counts
-// once. So does what the sender discarded.
+// Lost data is granted again, and the TOKEN names it; both ends report it and it counts once. So do
+// discarded tokens.
 func TestLossAndDiscard(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-	require.NoError(t, r.Hear(rts(10*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(10*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 10)
 	arrive(r, 6, 0, 2)
 	r.Missing(2, 2*pkt, 2)
@@ -154,68 +154,68 @@ func TestLossAndDiscard(t *testing.T) {
 	require.True(t, ok)
 	assert.True(t, n.Missing)
 	assert.EqualValues(t, 11*pkt, n.Limit)
-	require.NoError(t, r.Hear(rts(12*pkt, 10*pkt), 2), "the sender says the same")
+	require.NoError(t, r.Receive(rts(12*pkt, 10*pkt), 2), "the sender reports the same")
 	assert.Len(t, grants(r, 2), 1)
-	assert.EqualValues(t, 12*pkt, r.Tally().Granted)
+	assert.EqualValues(t, 12*pkt, r.Stats().Granted)
 
 	_, r = pair(t, "unsch=0,k=1pkt,cc=none,window=10pkt", paper)
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 10)
 	n2 := rts(108*pkt, 10*pkt)
 	n2.Discarded = 8 * pkt
-	require.NoError(t, r.Hear(n2, 2))
-	assert.Len(t, grants(r, 2), 8, "two packets are under way, though they are spent")
+	require.NoError(t, r.Receive(n2, 2))
+	assert.Len(t, grants(r, 2), 8, "two packets are in flight, though they are spent")
 	arrive(r, 2, 0, 3)
 	assert.Len(t, grants(r, 3), 2)
 }
 
-// Without volume control every packet brings a token, until the sender says that it is done.
+// Without volume control every packet brings a token, until the sender reports an empty backlog.
 func TestNoVolumeControl(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,volume=off", paper)
-	require.NoError(t, r.Hear(rts(2*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(2*pkt, 0), 1))
 	assert.Len(t, grants(r, 1), 43)
 	arrive(r, 2, 0, 2)
 	assert.Len(t, grants(r, 2), 2)
 	n := rts(45*pkt, 45*pkt)
-	n.Discarded, n.Flags = 43*pkt, cc.NoticeEnds|cc.NoticeRepeat
-	require.NoError(t, r.Hear(n, 3))
+	n.Discarded, n.Flags = 43*pkt, cc.FlagEnd|cc.FlagRepeat
+	require.NoError(t, r.Receive(n, 3))
 	assert.Empty(t, grants(r, 3))
 	assert.Zero(t, r.Next())
 }
 
-// What a receiver must not believe changes nothing.
+// Invalid messages change nothing.
 func TestVoidRTS(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-	for _, n := range []cc.Notice{
-		{Kind: cc.NoticeToken},
-		{Kind: cc.NoticeRTS, Demand: 5, Spent: 1},
-		{Kind: cc.NoticeRTS, Demand: 1<<32 - 5},
-		{Kind: cc.NoticeRTS, Demand: 5, Discarded: 1},
+	for _, n := range []cc.ControlMessage{
+		{Kind: cc.TOKEN},
+		{Kind: cc.RTS, Demand: 5, Spent: 1},
+		{Kind: cc.RTS, Demand: 1<<32 - 5},
+		{Kind: cc.RTS, Demand: 5, Discarded: 1},
 	} {
-		assert.Error(t, r.Hear(&n, 1), "%+v", n)
+		assert.Error(t, r.Receive(&n, 1), "%+v", n)
 		assert.Zero(t, r.Next())
 	}
 }
 
-// report is what an algorithm heard.
+// report is an event that an algorithm got.
 type report struct {
 	ev  cc.Event
 	now units.Time
 }
 
-// listener keeps events, and decides nothing.
-type listener struct{ heard []report }
+// listener records events and never changes its decision.
+type listener struct{ events []report }
 
 func (l *listener) Report(ev *cc.Event, now units.Time) {
-	l.heard = append(l.heard, report{*ev, now})
+	l.events = append(l.events, report{*ev, now})
 }
-func (*listener) Ask() {}
+func (*listener) Reschedule() {}
 
 func (l *listener) kinds() (ks []cc.Kind) {
-	for _, h := range l.heard {
+	for _, h := range l.events {
 		ks = append(ks, h.ev.Kind)
 	}
-	l.heard = nil
+	l.events = nil
 	return ks
 }
 
@@ -226,13 +226,13 @@ func listening(t *testing.T, text string) (*Receiver, *listener) {
 	return r, l
 }
 
-// DCQCN hears of a CNP at most once in 50 us, whichever way a mark comes: on data, in an RTS, or as
-// CE on an unscheduled packet. CE on a packet that had a token says nothing of tokens.
+// DCQCN gets a CNP at most once in 50 us, whichever way a mark arrives: on data, in an RTS, or as
+// CE on an unscheduled packet. CE on a packet that had a token does not concern tokens.
 func TestMarksAsCNPs(t *testing.T) {
 	r, l := listening(t, "k=1pkt")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	require.Equal(t, 43, len(grants(r, 1)))
-	l.heard = nil
+	l.events = nil
 	marked := &cc.Arrival{Bytes: pkt, Set: cc.MarkTokenMarked}
 	now := units.Time(1)
 	next := func() units.Time { now = now.Add(50 * us); return now }
@@ -248,40 +248,40 @@ func TestMarksAsCNPs(t *testing.T) {
 	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds())
 	n := rts(100*pkt, 0)
 	n.CE = 3
-	require.NoError(t, r.Hear(n, next()))
+	require.NoError(t, r.Receive(n, next()))
 	assert.Empty(t, l.kinds(), "three marks are known")
 	n.CE = 4
-	require.NoError(t, r.Hear(n, now))
+	require.NoError(t, r.Receive(n, now))
 	assert.Equal(t, []cc.Kind{cc.CNP}, l.kinds(), "the mark was lost with its packet")
 }
 
-// DCTCP hears of each token that was used, and which were marked.
+// DCTCP gets an event for each used token, with the marked ones.
 func TestMarksPacketForPacket(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=2pkt,cc=dctcp")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	tokens := len(grants(r, 1))
-	l.heard = nil
+	l.events = nil
 	arrive(r, 1, 0, 2)
-	assert.Empty(t, l.heard, "half a token")
+	assert.Empty(t, l.events, "half a token")
 	arrive(r, 1, 0, 2)
 	arrive(r, 1, cc.MarkTokenMarked, 2)
 	arrive(r, 1, 0, 2)
-	require.Len(t, l.heard, 2)
+	require.Len(t, l.events, 2)
 	for i, want := range []cc.Event{
 		{Kind: cc.RTT, Delay: 1, PSN: 1, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
 			InFlight: units.Bytes(2*tokens-2) * pkt, Left: 98 * pkt},
 		{Kind: cc.RTT, Delay: 1, PSN: 2, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
 			Marked: 1, InFlight: units.Bytes(2*tokens-4) * pkt, Left: 96 * pkt},
 	} {
-		assert.Equal(t, want, l.heard[i].ev)
+		assert.Equal(t, want, l.events[i].ev)
 	}
 }
 
-// A delay algorithm gets the time from when a token left until the data that used it came: not of
-// tokens that were discarded or said again.
+// A delay algorithm gets the time from the sending of a token to the arrival of the data that used
+// it, but not for tokens that were discarded or repeated.
 func TestTokenDelay(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift,window=3pkt")
-	require.NoError(t, r.Hear(rts(100*pkt, 0), 1))
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 3)
 	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
 	arrive(r, 1, 0, at(6*us))
@@ -289,12 +289,12 @@ func TestTokenDelay(t *testing.T) {
 	arrive(r, 1, 0, at(7*us))
 	r.Missing(1, pkt, at(8*us))
 	arrive(r, 1, 0, at(13*us))
-	require.Len(t, l.heard, 3)
+	require.Len(t, l.events, 3)
 	for i, want := range []units.Duration{6 * us, 7 * us, 7 * us} {
-		assert.Equal(t, cc.RTT, l.heard[i].ev.Kind)
-		assert.Equal(t, want, l.heard[i].ev.Delay)
+		assert.Equal(t, cc.RTT, l.events[i].ev.Kind)
+		assert.Equal(t, want, l.events[i].ev.Delay)
 	}
-	l.heard = nil
+	l.events = nil
 	require.NotEmpty(t, grants(r, at(13*us)))
 	repeated := at(70 * us)
 	require.Len(t, grants(r, repeated), 1)
@@ -302,8 +302,8 @@ func TestTokenDelay(t *testing.T) {
 	require.Equal(t, []cc.Kind{cc.ACK}, l.kinds(), "which of the two let it go?")
 }
 
-// W of a Decision: a window as it is, on the wire; a rate as the BDP at that rate; never less than
-// a token, which then are spaced.
+// W of a Decision is the window, on the wire, or the BDP at the rate. It is never less than a
+// token; a smaller one spaces the tokens.
 func TestWindowOfADecision(t *testing.T) {
 	for _, c := range []struct {
 		d      cc.Decision
@@ -321,9 +321,9 @@ func TestWindowOfADecision(t *testing.T) {
 		{cc.Decision{Window: units.MiB, Hold: true}, 16 * 65800, 0, true},
 	} {
 		_, r := pair(t, "unsch=0,k=1pkt", paper)
-		r.Decide(c.d, 1)
+		r.Apply(c.d, 1)
 		assert.Equal(t, c.window, r.Window(), "%+v", c.d)
-		require.NoError(t, r.Hear(rts(5*pkt, 0), 1))
+		require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
 		tokens := len(grants(r, 1))
 		if c.hold {
 			assert.Zero(t, tokens)
@@ -334,53 +334,53 @@ func TestWindowOfADecision(t *testing.T) {
 			assert.Equal(t, 1, tokens)
 			arrive(r, 1, 0, 2)
 			assert.Equal(t, units.Time(1).Add(c.gap), r.Next(), "%+v", c.d)
-			r.Decide(cc.Decision{Window: units.MiB, Rate: 2 * units.Gbps}, 1)
+			r.Apply(cc.Decision{Window: units.MiB, Rate: 2 * units.Gbps}, 1)
 			assert.Equal(t, units.Time(1).Add(c.gap/2), r.Next(), "a new rate re-times it")
 		}
 	}
 }
 
-// A stopped flow asks how long the way is by a TOKEN that grants nothing; the RTS that answers it
-// is the sample. One that gets no answer is lost.
+// A stopped flow probes by a TOKEN that grants nothing; the RTS that replies gives the sample. A
+// probe without a reply is lost.
 func TestProbes(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=1pkt,cc=swift")
 	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
-	require.NoError(t, r.Hear(rts(50*pkt, 0), 1))
-	r.Decide(cc.Decision{ProbeAt: at(10 * us)}, 1)
-	l.heard = nil
+	require.NoError(t, r.Receive(rts(50*pkt, 0), 1))
+	r.Apply(cc.Decision{ProbeAt: at(10 * us)}, 1)
+	l.events = nil
 	assert.Empty(t, grants(r, at(9*us)))
 	tokens := grants(r, at(10*us))
 	require.Len(t, tokens, 1)
-	assert.Equal(t, cc.NoticeAsks, tokens[0].Flags)
+	assert.Equal(t, cc.FlagQuery, tokens[0].Flags)
 	assert.Zero(t, tokens[0].Limit)
-	r.Decide(cc.Decision{ProbeAt: at(10 * us)}, at(11*us))
+	r.Apply(cc.Decision{ProbeAt: at(10 * us)}, at(11*us))
 	assert.Empty(t, grants(r, at(11*us)), "the same moment asks once")
 
 	n := rts(50*pkt, 0)
-	n.Flags, n.Seq = cc.NoticeAnswers, tokens[0].Seq
-	require.NoError(t, r.Hear(n, at(18*us)))
-	require.Len(t, l.heard, 1)
+	n.Flags, n.Seq = cc.FlagReply, tokens[0].Seq
+	require.NoError(t, r.Receive(n, at(18*us)))
+	require.Len(t, l.events, 1)
 	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt},
-		l.heard[0].ev)
-	require.NoError(t, r.Hear(n, at(19*us)))
-	require.Len(t, l.heard, 1, "an answer counts once")
+		l.events[0].ev)
+	require.NoError(t, r.Receive(n, at(19*us)))
+	require.Len(t, l.events, 1, "a reply counts once")
 
-	r.Decide(cc.Decision{ProbeAt: at(20 * us)}, at(19*us))
+	r.Apply(cc.Decision{ProbeAt: at(20 * us)}, at(19*us))
 	require.Len(t, grants(r, at(20*us)), 1)
-	l.heard = nil
+	l.events = nil
 	grants(r, at(1020*us))
-	require.Len(t, l.heard, 1)
-	assert.Equal(t, cc.RTO, l.heard[0].ev.Kind)
-	assert.True(t, l.heard[0].ev.Probe)
+	require.Len(t, l.events, 1)
+	assert.Equal(t, cc.RTO, l.events[0].ev.Kind)
+	assert.True(t, l.events[0].ev.Probe)
 }
 
-// While the sender asks for more every token is a whole one; the remainder comes with the packets
-// behind.
+// While the sender requests more tokens every token is a whole one; the remainder is granted with
+// the packets behind.
 func TestWholeTokens(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 5264 * units.Nanosecond, Payload: 1024}
 	_, r := pair(t, "unsch=0,k=8192,cc=none", path)
 	one := func(set cc.MarkSet) { r.Arrived(&cc.Arrival{Bytes: 1024, Set: set}, 2) }
-	require.NoError(t, r.Hear(rts(100_000, 0), 1))
+	require.NoError(t, r.Receive(rts(100_000, 0), 1))
 	require.Len(t, grants(r, 1), 8)
 	for i := range 200 {
 		one(cc.MarkWantsMore)
@@ -397,15 +397,15 @@ func TestWholeTokens(t *testing.T) {
 		"what the last packet that asked knew of")
 }
 
-// A sender that cannot send discards its tokens and says so: it gets them ever more slowly, until
-// data comes.
+// A sender that cannot send discards its tokens and reports it. It gets tokens ever more slowly,
+// until data arrives.
 func TestLull(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now, spent := units.Time(1), units.Bytes(0)
 	waits := func() units.Duration {
 		n := rts(spent+60*pkt, spent)
 		n.Discarded = uint32(spent)
-		require.NoError(t, r.Hear(n, now))
+		require.NoError(t, r.Receive(n, now))
 		begun := now
 		require.NotZero(t, r.Next())
 		now = max(now, r.Next())
@@ -417,10 +417,10 @@ func TestLull(t *testing.T) {
 	for i := range stallThreshold + 1 {
 		require.Zero(t, waits(), "RTS %d", i)
 	}
-	for wait := 50 * us; wait < mostPatience; wait *= 2 {
+	for wait := 50 * us; wait < maxBackoff; wait *= 2 {
 		require.Equal(t, wait, waits())
 	}
-	require.Equal(t, mostPatience, waits())
+	require.Equal(t, maxBackoff, waits())
 	arrive(r, 1, 0, now)
 	require.Zero(t, waits())
 }

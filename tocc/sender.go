@@ -7,30 +7,30 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Sender is the sender's half of counters (section V-A): packets leave before there are tokens
-// while the unscheduled phase lasts, then on tokens, oldest first.
+// Sender is the sender's half of counters (section V-A). It sends packets without tokens during the
+// unscheduled phase, then on tokens, the oldest first.
 type Sender struct {
 	sender
-	limit  units.Bytes // granted since the connection began
-	spent  units.Bytes // of it, used or discarded
-	waste  units.Bytes // of spent, discarded
-	echoes bool        // a repeated TOKEN is to be answered
-	said   units.Bytes // the demand that the receiver knows of, when nothing was lost
-	stock  stock
-	meter  meter
-	gap    units.Duration // smoothed: how long tokens wait for this host to poll
+	limit         units.Bytes
+	spent         units.Bytes // of limit, used or discarded
+	discarded     units.Bytes // of spent
+	replyToRepeat bool        // a repeated TOKEN needs a reply
+	announced     units.Bytes // the demand that the receiver knows if nothing was lost
+	grants        grantQueue
+	meter         meter
+	pollGap       units.Duration // smoothed time that tokens wait for this host to poll
 }
 
 func newSender(p *plan) *Sender {
-	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice what is under way: a lot a token
-	core := sender{plan: p, patience: newPatience(p.path.BaseRTT),
+	lots := min(max(2*p.bdp/p.k+2, 8), 128) // twice the tokens in flight, with one grant per token
+	core := sender{plan: p, backoff: newBackoff(p.path.BaseRTT),
 		cnpGate: cc.CNPGate{Interval: p.cnp}}
-	return &Sender{sender: core, stock: stock{lots: make([]lot, lots)}}
+	return &Sender{sender: core, grants: grantQueue{ring: make([]grant, lots)}}
 }
 
 var (
-	errNoToken   = errors.New("tocc: want TOKEN, got another notice")
-	errNoRTS     = errors.New("tocc: want RTS, got another notice")
+	errNoToken   = errors.New("tocc: want TOKEN, got another control message")
+	errNoRTS     = errors.New("tocc: want RTS, got another control message")
 	errSingle    = errors.New("tocc: want a counter TOKEN, got a credit of one packet")
 	errCounter   = errors.New("tocc: want a credit of one packet, got a counter TOKEN")
 	errSpent     = errors.New("tocc: more tokens spent than were granted")
@@ -39,211 +39,213 @@ var (
 	errNoCredit  = errors.New("tocc: credit of 0 bytes, or of more than most")
 )
 
-// Wants implements cc.Gate.
-func (s *Sender) Wants() cc.MarkSet {
+// Marks implements cc.Gate.
+func (s *Sender) Marks() cc.MarkSet {
 	return cc.MarkUnscheduled | cc.MarkWantsMore | cc.MarkTokenMarked
 }
 
 // Posted implements cc.Gate.
 func (s *Sender) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
-	s.posted(bytes, b, now)
-	s.settle(now)
+	s.onPosted(bytes, b, now)
+	s.reschedule(now)
 }
 
-// usable returns what the tokens in hand that are not too old admit.
-func (s *Sender) usable(now units.Time) units.Bytes {
-	if s.fresh(now) {
+// usableTokens returns how many bytes the unexpired tokens admit.
+func (s *Sender) usableTokens(now units.Time) units.Bytes {
+	if s.isFresh(now) {
 		return s.limit - s.spent
 	}
-	return s.limit - s.stock.until(now.Add(-s.lifetime()), s.spent)
+	return s.limit - s.grants.limitAt(now.Add(-s.lifetime()), s.spent)
 }
 
-// fresh reports whether no token in hand is too old.
-func (s *Sender) fresh(now units.Time) bool {
-	return s.age == 0 || s.stock.n == 0 || now.Sub(s.stock.lots[s.stock.first].at) < s.lifetime()
+// isFresh reports whether no unused token has expired.
+func (s *Sender) isFresh(now units.Time) bool {
+	return s.age == 0 || s.grants.n == 0 || now.Sub(s.grants.ring[s.grants.first].at) < s.lifetime()
 }
 
-// lifetime returns the largest age of tokens. The time they wait for this host to poll does not
-// count.
-func (s *Sender) lifetime() units.Duration { return s.age + 2*s.gap }
+// lifetime returns the maximum age of tokens. The time that they wait for this host to poll does
+// not count.
+func (s *Sender) lifetime() units.Duration { return s.age + 2*s.pollGap }
 
 // Ready implements cc.Gate.
 func (s *Sender) Ready(p *cc.Outgoing, now units.Time) bool {
-	return s.isUnscheduled(p) || p.Bytes <= s.usable(now)
+	return s.isUnscheduled(p) || p.Bytes <= s.usableTokens(now)
 }
 
-// Took implements cc.Gate.
-func (s *Sender) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (s *Sender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	s.expire(now)
-	marks, wantsMore := s.took(p, now)
+	marks, wantsMore := s.onSent(p, now)
 	if marks.Set&cc.MarkUnscheduled == 0 {
 		s.spent += p.Bytes
-		s.stock.spend(s.spent)
+		s.grants.dropSpent(s.spent)
 	}
 	if wantsMore {
-		s.said = max(s.said, s.spent+s.wanted(p.Bytes, marks.Set))
+		s.announced = max(s.announced, s.spent+s.minWanted(p.Bytes, marks.Set))
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return marks
 }
 
 // Lost implements cc.Gate.
 func (s *Sender) Lost(_ units.Bytes, b cc.Backlog, now units.Time) {
-	s.lost(b)
-	s.settle(now)
+	s.onLost(b)
+	s.reschedule(now)
 }
 
-// Hear implements cc.Gate.
-func (s *Sender) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (s *Sender) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
 	switch {
-	case n.Kind != cc.NoticeToken:
+	case n.Kind != cc.TOKEN:
 		return errNoToken
-	case n.Flags&cc.NoticeSingle != 0:
+	case n.Flags&cc.FlagSingle != 0:
 		return errSingle
 	}
-	s.backlog(b)
-	s.gap += (n.Gap - s.gap) / 8
+	s.setBacklog(b)
+	s.pollGap += (n.Gap - s.pollGap) / 8
 	s.expire(now)
-	if limit := near(s.limit, n.Limit); limit > s.limit {
-		s.progress(s.blocked(), now)
-		s.granted(limit, now)
+	if limit := unwrap32(s.limit, n.Limit); limit > s.limit {
+		s.onProgress(s.isBlocked(), now)
+		s.addTokens(limit, now)
 	}
-	s.heard(n, now)
-	if n.Flags&cc.NoticeRepeat != 0 && (s.waits == 0 || s.blocked()) {
-		s.echoes = true // what it repeats is spent: say so
-		if !s.answers {
-			s.answers, s.question = true, n.Seq
+	s.onToken(n, now)
+	if n.Flags&cc.FlagRepeat != 0 && (s.unsent == 0 || s.isBlocked()) {
+		s.replyToRepeat = true // the repeated tokens are spent: report it
+		if !s.replyDue {
+			s.replyDue, s.querySeq = true, n.Seq
 		}
-		s.ask(now)
+		s.scheduleRTS(now)
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return nil
 }
 
-// granted takes in tokens up to a limit.
-func (s *Sender) granted(limit units.Bytes, now units.Time) {
-	if most := s.spent + s.most; limit > most {
-		s.tally.Clamped++
+// addTokens adds tokens up to a limit.
+func (s *Sender) addTokens(limit units.Bytes, now units.Time) {
+	if most := s.spent + s.maxWindow; limit > most {
+		s.stats.Clamped++
 		limit = max(most, s.limit)
 	}
 	bytes := limit - s.limit
-	if s.part() {
-		s.stock.n = 0 // they are as new as what completes them
+	if s.hasPartialPacket() {
+		s.grants.n = 0 // they are as new as the tokens that complete them
 	}
 	s.limit = limit
-	s.tally.Granted += bytes
-	s.stock.add(limit, now)
-	// so is the round trip, of which a real-time BDP is: half of all tokens would be granted again
-	// and again
+	s.stats.Granted += bytes
+	s.grants.add(limit, now)
+	// A real-time BDP rests on the round trip, which is a guess, too: half of all tokens would be
+	// granted again and again.
 	if s.path.Guessed {
 		return
 	}
-	if bdp, ok := s.meter.came(bytes, s.path.BaseRTT+2*s.gap, now); ok && s.realtime {
-		s.discard(limit-max(bdp, s.k+s.unit), now) // a token, and what is left of one
+	if bdp, ok := s.meter.add(bytes, s.path.BaseRTT+2*s.pollGap, now); ok && s.realtime {
+		s.discard(limit-max(bdp, s.k+s.unit), now) // a token, and the rest of one
 	}
 }
 
-// expire discards what is too old.
+// expire discards tokens that are too old.
 func (s *Sender) expire(now units.Time) {
-	if !s.fresh(now) && !s.part() {
-		s.discard(s.stock.until(now.Add(-s.lifetime()), s.spent), now)
+	if !s.isFresh(now) && !s.hasPartialPacket() {
+		s.discard(s.grants.limitAt(now.Add(-s.lifetime()), s.spent), now)
 	}
 }
 
-// part reports whether the tokens in hand are less than a packet, whose rest is still to come. They
-// do not expire: where a round trip is longer than age, one part would always be discarded before
-// the other arrives.
-func (s *Sender) part() bool { return s.limit-s.spent < min(s.waits, s.unit) }
+// hasPartialPacket reports whether the unused tokens are less than a packet and the rest has not
+// arrived yet. They do not expire: where a round trip is longer than age, one part would always be
+// discarded before the other arrives.
+func (s *Sender) hasPartialPacket() bool { return s.limit-s.spent < min(s.unsent, s.unit) }
 
-// discard drops tokens up to a limit. The receiver is informed once in a round trip: they are part
-// of what was demanded.
+// discard drops tokens up to a limit. The receiver is informed once per round trip: the tokens are
+// part of the demand.
 func (s *Sender) discard(upto units.Bytes, now units.Time) {
 	if upto <= s.spent {
 		return
 	}
-	s.tally.Discarded += upto - s.spent
-	s.waste += upto - s.spent
+	s.stats.Discarded += upto - s.spent
+	s.discarded += upto - s.spent
 	s.spent = upto
-	s.stock.spend(upto)
-	if s.waits > 0 {
-		s.askBy(s.patience.said.Add(s.path.BaseRTT), now)
+	s.grants.dropSpent(upto)
+	if s.unsent > 0 {
+		s.scheduleRTSAt(s.backoff.sentAt.Add(s.path.BaseRTT), now)
 	}
 }
 
-// demand returns the tokens spent and what waits for one.
-func (s *Sender) demand() units.Bytes { return max(s.said, s.spent+s.needs()) }
+// demand returns the tokens spent plus the backlog that needs tokens.
+func (s *Sender) demand() units.Bytes { return max(s.announced, s.spent+s.needed()) }
 
-// blocked reports whether the backlog needs tokens that have not arrived.
-func (s *Sender) blocked() bool { return s.part() && s.allowance == 0 }
+// isBlocked reports whether the backlog needs tokens that have not arrived.
+func (s *Sender) isBlocked() bool { return s.hasPartialPacket() && s.allowance == 0 }
 
-// settle computes when the next RTS is due.
-func (s *Sender) settle(now units.Time) {
-	if s.waits == 0 && s.limit > s.spent { // nothing left: tokens in hand are dropped
-		s.tally.Unneeded += s.limit - s.spent
-		s.waste += s.limit - s.spent
+// reschedule computes when the next RTS is due.
+func (s *Sender) reschedule(now units.Time) {
+	if s.unsent == 0 && s.limit > s.spent { // nothing is left to send: drop the unused tokens
+		s.stats.Unneeded += s.limit - s.spent
+		s.discarded += s.limit - s.spent
 		s.spent = s.limit
-		s.stock.spend(s.spent)
+		s.grants.dropSpent(s.spent)
 	}
 	switch {
-	case s.unknown():
-		if s.limit < s.said { // it still grants: what comes together goes together
-			s.askBy(s.patience.said.Add(s.path.BaseRTT/4), now)
+	case s.mustAnnounce():
+		if s.limit < s.announced { // the receiver still grants: combine several reports
+			s.scheduleRTSAt(s.backoff.sentAt.Add(s.path.BaseRTT/4), now)
 		} else {
-			s.ask(now)
+			s.scheduleRTS(now)
 		}
-	case s.waits == 0 && s.open && !s.volume:
-		s.ask(now)
+	case s.unsent == 0 && s.announcedDemand && !s.volume:
+		s.scheduleRTS(now)
 	}
-	s.next = s.timers()
-	if s.stock.n > 0 && s.age != 0 && !s.part() {
-		s.next = sooner(s.next, moment(s.stock.lots[s.stock.first].at.Add(s.lifetime())))
+	s.next = s.nextRTS()
+	if s.grants.n > 0 && s.age != 0 && !s.hasPartialPacket() {
+		s.next = earlier(s.next, nonZero(s.grants.ring[s.grants.first].at.Add(s.lifetime())))
 	}
-	if s.rts && s.blocked() {
-		s.next = sooner(s.next, s.patience.until())
+	if s.rts && s.isBlocked() {
+		s.next = earlier(s.next, s.backoff.deadline())
 	}
 }
 
-// unknown reports whether the receiver must be informed of demand: it knows of less than a BDP that
-// it has not granted, and no packet will report it by its mark.
-func (s *Sender) unknown() bool {
-	needs := s.needs()
+// mustAnnounce reports whether the receiver must be informed of demand: it knows of less than a BDP
+// that it has not granted, and no packet will report the demand by its mark.
+func (s *Sender) mustAnnounce() bool {
+	needs := s.needed()
 	switch {
-	case s.spent+needs <= s.said, needs == 0:
+	case s.spent+needs <= s.announced, needs == 0:
 		return false
-	case s.said-s.limit > s.bdp:
+	case s.announced-s.limit > s.bdp:
 		return false
-	case needs > s.ahead() && s.said-s.spent >= s.unit:
+	case needs > s.wantsMoreThreshold() && s.announced-s.spent >= s.unit:
 		return false
 	}
 	return true
 }
 
 // Emit implements cc.Gate.
-func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
-	s.backlog(b)
+func (s *Sender) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
+	s.setBacklog(b)
 	s.expire(now)
-	repeat := s.rts && s.blocked() && !s.patience.until().After(now)
-	n, ok := s.emit(repeat, now)
+	repeat := s.rts && s.isBlocked() && !s.backoff.deadline().After(now)
+	n, ok := s.emitRTS(repeat, now)
 	if ok {
-		s.account(&n, b)
-		s.said = s.demand()
-		n.Demand, n.Spent, n.Discarded = uint32(s.said), uint32(s.spent), uint32(s.waste)&0xffffff
+		s.reportInFlight(&n, b)
+		s.announced = s.demand()
+		n.Demand, n.Spent, n.Discarded = uint32(s.announced), uint32(s.spent),
+			uint32(s.discarded)&0xffffff
 	}
-	s.settle(now)
+	s.reschedule(now)
 	return n, ok
 }
 
-// account says, where the receiver waits or is waited for, that nothing is under way; or, when
-// something is, goes behind it, so that what does not come before it is known to be missing.
-func (s *Sender) account(n *cc.Notice, b cc.Backlog) {
-	silent := s.echoes || n.Flags&cc.NoticeRepeat != 0
-	s.echoes = false
-	n.Flags &^= cc.NoticeRepeat
+// reportInFlight reports, when either end waits for the other, that nothing is in flight. If
+// something is in flight the RTS is sent behind it, so that data that has not arrived before the
+// RTS is known to be missing.
+func (s *Sender) reportInFlight(n *cc.ControlMessage, b cc.Backlog) {
+	silent := s.replyToRepeat || n.Flags&cc.FlagRepeat != 0
+	s.replyToRepeat = false
+	n.Flags &^= cc.FlagRepeat
 	switch {
 	case !silent:
 	case b.InFlight == 0:
-		n.Flags |= cc.NoticeRepeat
-	case s.overcommit == 0: // or packets overtake each other
+		n.Flags |= cc.FlagRepeat
+	case s.overcommit == 0: // with overcommitment packets overtake each other
 		n.WithData = true
 	}
 }

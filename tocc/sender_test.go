@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// desk is a sender, and what a transport would know.
+// desk is a sender together with what a transport would know.
 type desk struct {
 	testing.TB
 	gate     cc.Gate
@@ -19,7 +19,7 @@ type desk struct {
 	inFlight units.Bytes
 }
 
-const pkt = 1456 // paper's payload
+const pkt = 1456 // payload of the paper's packets
 
 func newDesk(t testing.TB, text string) *desk {
 	gate, _, err := parse(t, text).New(paper)
@@ -34,28 +34,28 @@ func (d *desk) post(packets int) {
 	d.gate.Posted(units.Bytes(packets)*pkt, d.backlog(), d.now)
 }
 
-// take lets packets leave until the gate is shut.
+// take sends packets until the gate refuses one.
 func (d *desk) take() (marks []cc.Marks) {
 	for d.waits > 0 {
 		out := cc.Outgoing{Bytes: pkt, Message: d.waits, Backlog: d.backlog()}
 		if !d.gate.Ready(&out, d.now) {
 			break
 		}
-		marks = append(marks, d.gate.Took(&out, d.now))
+		marks = append(marks, d.gate.Sent(&out, d.now))
 		d.waits -= pkt
 		d.inFlight += pkt
 	}
 	return marks
 }
 
-// token is a TOKEN with a limit of so many packets.
-func (d *desk) token(limit int, flags cc.NoticeFlags, ce bool) {
-	n := cc.Notice{Kind: cc.NoticeToken, Flags: flags, Limit: uint32(limit * pkt), Congested: ce}
-	require.NoError(d, d.gate.Hear(&n, d.backlog(), d.now))
+// token delivers a TOKEN with a limit of so many packets.
+func (d *desk) token(limit int, flags cc.ControlFlags, ce bool) {
+	n := cc.ControlMessage{Kind: cc.TOKEN, Flags: flags, Limit: uint32(limit * pkt), Congested: ce}
+	require.NoError(d, d.gate.Receive(&n, d.backlog(), d.now))
 }
 
-// rts answers the RTS that is due, if one is.
-func (d *desk) rts() *cc.Notice {
+// rts returns the RTS that is due, if one is.
+func (d *desk) rts() *cc.ControlMessage {
 	if at := d.gate.Next(); at == 0 || at.After(d.now) {
 		return nil
 	}
@@ -67,8 +67,8 @@ func (d *desk) rts() *cc.Notice {
 
 func (d *desk) wait(t units.Duration) { d.now = d.now.Add(t) }
 
-// says checks an RTS, in packets.
-func (d *desk) says(demand, spent, discarded int, flags cc.NoticeFlags) {
+// checkRTS checks an RTS, in packets.
+func (d *desk) checkRTS(demand, spent, discarded int, flags cc.ControlFlags) {
 	d.Helper()
 	n := d.rts()
 	require.NotNil(d, n, "an RTS is due")
@@ -79,12 +79,12 @@ func (d *desk) says(demand, spent, discarded int, flags cc.NoticeFlags) {
 	assert.Nil(d, d.rts())
 }
 
-// Without an unscheduled phase a flow begins with an RTS, and packets leave on tokens alone.
+// Without an unscheduled phase a flow begins with an RTS, and packets are sent on tokens only.
 func TestScheduled(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(100)
 	assert.Empty(t, d.take())
-	d.says(100, 0, 0, 0)
+	d.checkRTS(100, 0, 0, 0)
 	d.token(3, 0, false)
 	marks := d.take()
 	require.Len(t, marks, 3)
@@ -102,7 +102,7 @@ func TestScheduled(t *testing.T) {
 	assert.Nil(t, d.rts(), "all of it is known")
 }
 
-// One BDP leaves at once, marked as unscheduled; an RTS goes beside it when there is more.
+// One BDP is sent at once, marked as unscheduled, together with an RTS if there is more.
 func TestUnscheduled(t *testing.T) {
 	for _, c := range []struct {
 		posted, left int
@@ -123,36 +123,36 @@ func TestUnscheduled(t *testing.T) {
 			continue
 		}
 		require.NotNil(t, first)
-		assert.Equal(t, cc.NoticeUnscheduled, first.Flags)
+		assert.Equal(t, cc.FlagUnscheduled, first.Flags)
 		assert.EqualValues(t, (c.posted-c.left)*pkt, first.Demand)
 		d.wait(10 * us)
 		assert.Nil(t, d.rts())
 	}
 }
 
-// A burst after a pause is a new flow, but what is unscheduled and not acknowledged never exceeds
-// the bound.
+// A burst after a pause counts as a new flow, but unacknowledged unscheduled data never exceeds the
+// bound.
 func TestBurstsAreFlows(t *testing.T) {
 	d := newDesk(t, "k=1pkt")
 	d.post(30)
 	assert.Len(t, d.take(), 30)
 	d.post(30)
-	assert.Len(t, d.take(), 15, "45 are under way")
+	assert.Len(t, d.take(), 15, "45 are in flight")
 	d.token(15, 0, false)
 	assert.Len(t, d.take(), 15)
 	d.inFlight = 10 * pkt
 	d.post(40)
-	assert.Len(t, d.take(), 35, "at most 10 of those under way are unscheduled")
+	assert.Len(t, d.take(), 35, "at most 10 of those in flight are unscheduled")
 	d = newDesk(t, "unsch=0,k=1pkt")
 	for i := range 3 {
 		d.post(2)
-		d.says(2*i+2, 2*i, 0, 0)
+		d.checkRTS(2*i+2, 2*i, 0, 0)
 		d.token(2*i+2, 0, false)
 		assert.Len(t, d.take(), 2)
 	}
 }
 
-// Tokens older than 200 us are discarded, and an RTS says so.
+// Tokens older than 200 us are discarded, and an RTS reports it.
 func TestOldTokens(t *testing.T) {
 	for _, c := range []struct {
 		text  string
@@ -166,11 +166,11 @@ func TestOldTokens(t *testing.T) {
 	} {
 		d := newDesk(t, c.text)
 		d.post(100)
-		d.says(100, 0, 0, 0)
+		d.checkRTS(100, 0, 0, 0)
 		d.token(10, 0, false)
 		d.wait(c.after)
 		if c.left == 0 {
-			d.says(110, 10, 10, cc.NoticeRepeat)
+			d.checkRTS(110, 10, 10, cc.FlagRepeat)
 		}
 		assert.Len(t, d.take(), c.left, "%s after %v", c.text, c.after)
 		if c.left == 0 {
@@ -180,7 +180,7 @@ func TestOldTokens(t *testing.T) {
 	}
 }
 
-// Tokens beyond the BDP at the rate at which they come are discarded: here 10 a round trip.
+// Tokens beyond the BDP at the rate of their arrival are discarded: here 10 per round trip.
 func TestRealTimeBDP(t *testing.T) {
 	for _, c := range []struct {
 		realtime string
@@ -194,16 +194,16 @@ func TestRealTimeBDP(t *testing.T) {
 		}
 		left := len(d.take())
 		assert.InDelta(t, c.left, left, 8, "realtime=%s", c.realtime)
-		assert.Equal(t, units.Bytes(40-left)*pkt, d.gate.(*Sender).Tally().Discarded)
+		assert.Equal(t, units.Bytes(40-left)*pkt, d.gate.(*Sender).Stats().Discarded)
 	}
 }
 
-// A token that came with CE is echoed once, on the next packet; or, as appendix A has it, by a
-// packet of its own, at most one in an interval.
+// A token that arrived with CE is echoed once, on the next packet or, as in appendix A, by a packet
+// of its own, at most one per interval.
 func TestEcho(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	d.token(2, 0, true)
 	marks := d.take()
 	assert.Equal(t, cc.MarkTokenMarked, marks[0].Set)
@@ -212,7 +212,7 @@ func TestEcho(t *testing.T) {
 
 	d = newDesk(t, "unsch=0,k=1pkt,echo=cnp")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	d.token(1, 0, true)
 	n := d.rts()
 	require.NotNil(t, n)
@@ -229,29 +229,29 @@ func TestEcho(t *testing.T) {
 	assert.EqualValues(t, 3, n.CE)
 }
 
-// A sender that waits and hears nothing says it again: after 50 us, then half as often each time,
-// down to each 4 ms.
+// A sender that waits without a response repeats its RTS after 50 us, then at intervals that double
+// up to 4 ms.
 func TestDeadlockBreaker(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us,
 		1600 * us, 3200 * us, 4000 * us, 4000 * us} {
 		d.wait(after - 1)
 		require.Nil(t, d.rts(), "%v", after)
 		d.wait(1)
-		d.says(10, 0, 0, cc.NoticeRepeat)
+		d.checkRTS(10, 0, 0, cc.FlagRepeat)
 	}
 	d.token(1, 0, false)
 	d.take()
-	d.wait(4000 * us) // what comes after a repeat times nothing
+	d.wait(4000 * us) // a response after a repetition gives no sample
 	n := d.rts()
 	require.NotNil(t, n)
-	assert.True(t, n.WithData, "a packet is under way: behind it")
+	assert.True(t, n.WithData, "a packet is in flight: behind it")
 	assert.Zero(t, n.Flags)
 	d.inFlight = 0
 	d.wait(4000 * us)
-	d.says(10, 1, 0, cc.NoticeRepeat)
+	d.checkRTS(10, 1, 0, cc.FlagRepeat)
 
 	d = newDesk(t, "unsch=0,k=1pkt,rts=off")
 	d.post(10)
@@ -259,48 +259,48 @@ func TestDeadlockBreaker(t *testing.T) {
 	assert.Nil(t, d.rts(), "rts=off shows what happens without")
 }
 
-// Tokens that come when nothing is left are spent; a receiver that repeats them hears of it.
+// Tokens that arrive when nothing is left are spent; a receiver that repeats them is informed.
 func TestNothingLeft(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(2)
-	d.says(2, 0, 0, 0)
+	d.checkRTS(2, 0, 0, 0)
 	d.token(5, 0, false)
 	assert.Len(t, d.take(), 2)
-	assert.EqualValues(t, 3*pkt, d.gate.(*Sender).Tally().Unneeded)
+	assert.EqualValues(t, 3*pkt, d.gate.(*Sender).Stats().Unneeded)
 	assert.Nil(t, d.rts())
 	d.inFlight = 0
-	d.token(5, cc.NoticeRepeat, false)
-	d.says(5, 5, 3, cc.NoticeRepeat|cc.NoticeEnds|cc.NoticeAnswers)
+	d.token(5, cc.FlagRepeat, false)
+	d.checkRTS(5, 5, 3, cc.FlagRepeat|cc.FlagEnd|cc.FlagReply)
 	d.post(1)
-	d.says(6, 5, 3, 0)
+	d.checkRTS(6, 5, 3, 0)
 }
 
-// What was lost needs tokens again, whatever it left on first.
+// Lost data needs tokens again, whatever it was first sent on.
 func TestLost(t *testing.T) {
 	d := newDesk(t, "k=1pkt")
 	d.post(20)
 	assert.Len(t, d.take(), 20)
 	d.waits, d.inFlight = 3*pkt, 17*pkt
 	d.gate.Lost(3*pkt, d.backlog(), d.now)
-	d.says(3, 0, 0, 0)
+	d.checkRTS(3, 0, 0, 0)
 	out := cc.Outgoing{Bytes: pkt, Again: true, Backlog: d.backlog()}
 	assert.False(t, d.gate.Ready(&out, d.now))
 	d.token(1, 0, false)
 	require.True(t, d.gate.Ready(&out, d.now))
-	assert.Zero(t, d.gate.Took(&out, d.now).Set)
+	assert.Zero(t, d.gate.Sent(&out, d.now).Set)
 }
 
-// Unscheduled packets of Aeolus are not ECN capable, and an RTS behind the last of them tells what
-// was sent.
+// Unscheduled packets of Aeolus are not ECN capable, and an RTS behind the last of them reports
+// what was sent.
 func TestAeolus(t *testing.T) {
 	for _, c := range []struct {
 		text   string
 		posted int
-		flags  cc.NoticeFlags
+		flags  cc.ControlFlags
 	}{
-		{"tocc+aeolus:k=1pkt,dscp=9", 3, cc.NoticeEnds},
-		{"ep+aeolus:dscp=9", 3, cc.NoticeEnds},
-		{"homa+aeolus", 3, cc.NoticeEnds},
+		{"tocc+aeolus:k=1pkt,dscp=9", 3, cc.FlagEnd},
+		{"ep+aeolus:dscp=9", 3, cc.FlagEnd},
+		{"homa+aeolus", 3, cc.FlagEnd},
 		{"tocc+aeolus:k=1pkt,dscp=9", 60, 0},
 	} {
 		d := newDesk(t, c.text)
@@ -320,26 +320,28 @@ func TestAeolus(t *testing.T) {
 	}
 }
 
-// What a sender must not believe changes nothing.
+// Invalid messages change nothing.
 func TestVoidTokens(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
-	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeRTS}, d.backlog(), d.now))
-	assert.Error(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1},
-		d.backlog(), d.now))
+	assert.Error(t, d.gate.Receive(&cc.ControlMessage{Kind: cc.RTS}, d.backlog(), d.now))
+	assert.Error(t,
+		d.gate.Receive(&cc.ControlMessage{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: 1},
+			d.backlog(), d.now))
 	d.post(10_000)
-	require.NoError(t, d.gate.Hear(&cc.Notice{Kind: cc.NoticeToken, Limit: 1 << 30}, d.backlog(),
+	require.NoError(t, d.gate.Receive(&cc.ControlMessage{Kind: cc.TOKEN, Limit: 1 << 30},
+		d.backlog(),
 		d.now))
 	assert.InDelta(t, 16*65800/pkt, len(d.take()), 1, "clamped to 16 BDP")
-	assert.EqualValues(t, 1, d.gate.(*Sender).Tally().Clamped)
+	assert.EqualValues(t, 1, d.gate.(*Sender).Stats().Clamped)
 	credits := newDesk(t, "expresspass")
-	for _, n := range []cc.Notice{{Kind: cc.NoticeRTS}, {Kind: cc.NoticeToken, Limit: 5},
-		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle},
-		{Kind: cc.NoticeToken, Flags: cc.NoticeSingle, Limit: 1 << 31}} {
-		assert.Error(t, credits.gate.Hear(&n, credits.backlog(), credits.now), "%+v", n)
+	for _, n := range []cc.ControlMessage{{Kind: cc.RTS}, {Kind: cc.TOKEN, Limit: 5},
+		{Kind: cc.TOKEN, Flags: cc.FlagSingle},
+		{Kind: cc.TOKEN, Flags: cc.FlagSingle, Limit: 1 << 31}} {
+		assert.Error(t, credits.gate.Receive(&n, credits.backlog(), credits.now), "%+v", n)
 	}
 }
 
-// Counters wrap.
+// Counters wrap around.
 func TestCountersWrap(t *testing.T) {
 	for _, c := range []struct {
 		ref  units.Bytes
@@ -349,43 +351,44 @@ func TestCountersWrap(t *testing.T) {
 		{0, 5, 5}, {5, 0, 0}, {1 << 32, 7, 1<<32 + 7}, {1<<32 - 1, 3, 1<<32 + 3}, {1<<32 + 3,
 			1<<32 - 1, 1<<32 - 1}, {5, 1<<32 - 1, -1},
 	} {
-		assert.Equal(t, c.is, near(c.ref, c.wire), "%d near %d", c.wire, c.ref)
+		assert.Equal(t, c.is, unwrap32(c.ref, c.wire), "%d near %d", c.wire, c.ref)
 	}
-	assert.Equal(t, units.Bytes(1<<24+2), near24(1<<24-1, 2))
-	assert.Equal(t, units.Bytes(1<<24-1), near24(1<<24+1, 1<<24-1))
+	assert.Equal(t, units.Bytes(1<<24+2), unwrap24(1<<24-1, 2))
+	assert.Equal(t, units.Bytes(1<<24-1), unwrap24(1<<24+1, 1<<24-1))
 
 	spec := parse(t, "unsch=0,cc=none,k=1pkt")
 	m := newModel(t, spec, paper, 1)
 	s, r := m.gate.(*Sender), m.granter.(*Receiver)
-	s.limit, s.spent, s.said, s.waste = 1<<32-5000, 1<<32-5000, 1<<32-5000, 1<<24-1
-	r.limit, r.spent, r.demand, r.told, r.waste, r.seen = 1<<32-5000, 1<<32-5000, 1<<32-5000,
+	s.limit, s.spent, s.announced, s.discarded = 1<<32-5000, 1<<32-5000, 1<<32-5000, 1<<24-1
+	r.limit, r.spent, r.demand, r.reportedSpent, r.discarded, r.used = 1<<32-5000, 1<<32-5000,
+		1<<32-5000,
 		1<<32-5000, 1<<24-1, 1<<32-5000-1<<24+1
 	m.post(units.MiB)
 	m.run(units.Millisecond)
 	assert.True(t, m.done())
-	assert.Equal(t, units.MiB, r.tally.Granted)
+	assert.Equal(t, units.MiB, r.stats.Granted)
 }
 
-// token is a TOKEN that brings a sender to a limit.
-func token(limit units.Bytes) *cc.Notice {
-	return &cc.Notice{Kind: cc.NoticeToken, Limit: uint32(limit)}
+// token returns a TOKEN with a limit.
+func token(limit units.Bytes) *cc.ControlMessage {
+	return &cc.ControlMessage{Kind: cc.TOKEN, Limit: uint32(limit)}
 }
 
-// Tokens that are less than the packet that waits do not grow old: the rest may take longer to come
-// than that. All of them do when they let a packet go.
+// Tokens for less than the waiting packet do not expire: the rest may take longer to arrive.
+// Together they expire when they admit a packet.
 func TestPartsDoNotAge(t *testing.T) {
 	s, _ := pair(t, "unsch=0,age=20us", paper)
 	b := cc.Backlog{Waits: 28}
 	s.Posted(28, b, 1)
-	require.NoError(t, s.Hear(token(27), b, 2))
+	require.NoError(t, s.Receive(token(27), b, 2))
 	late := units.Time(0).Add(50 * us)
 	out := &cc.Outgoing{Bytes: 28, Message: 28, Backlog: b}
 	assert.False(t, s.Ready(out, late))
-	require.NoError(t, s.Hear(token(28), b, late))
-	assert.Zero(t, s.Tally().Discarded)
+	require.NoError(t, s.Receive(token(28), b, late))
+	assert.Zero(t, s.Stats().Discarded)
 	assert.True(t, s.Ready(out, late))
 	later := late.Add(21 * us)
 	assert.False(t, s.Ready(out, later))
-	require.NoError(t, s.Hear(token(28), b, later))
-	assert.EqualValues(t, 28, s.Tally().Discarded)
+	require.NoError(t, s.Receive(token(28), b, later))
+	assert.EqualValues(t, 28, s.Stats().Discarded)
 }

@@ -31,7 +31,7 @@ func eachSeed(t *testing.T, run func(t *testing.T, seed uint64)) {
 	}
 }
 
-// draw picks one.
+// draw picks one value.
 func draw[T any](rng *rand.Rand, of ...T) T { return of[rng.IntN(len(of))] }
 
 // Without loss a sender gets exactly the tokens that its bytes need, however they are posted.
@@ -56,14 +56,14 @@ func TestExactVolume(t *testing.T) {
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, s, r)
-		assert.Equal(t, total-m.tally.unscheduled, r.tally.Granted, "seed %d: %s", seed, text)
-		assert.Zero(t, s.tally.Unneeded, "seed %d: %s", seed, text)
-		assert.LessOrEqual(t, m.tally.most, s.unsch)
+		assert.Equal(t, total-m.totals.unscheduled, r.stats.Granted, "seed %d: %s", seed, text)
+		assert.Zero(t, s.stats.Unneeded, "seed %d: %s", seed, text)
+		assert.LessOrEqual(t, m.totals.most, s.unsch)
 	})
 }
 
-// Whatever is lost, marked or late, all of it is sent, unscheduled bytes are within their bound,
-// and no more is granted than what was needed, what was lost, and what the sender discarded.
+// Whatever is lost, marked or late, everything is sent, unscheduled bytes are within their bound,
+// and no more is granted than what was needed, lost, or discarded by the sender.
 func TestNeverStuck(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 2))
@@ -93,21 +93,21 @@ func TestNeverStuck(t *testing.T) {
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, s, r)
-		assert.LessOrEqual(t, m.tally.most, s.unsch, "seed %d", seed)
+		assert.LessOrEqual(t, m.totals.most, s.unsch, "seed %d", seed)
 		assert.Zero(t, r.Next(), "seed %d: the receiver rests", seed)
 		assert.Zero(t, s.Next(), "seed %d: the sender rests", seed)
 		assert.LessOrEqual(t, s.limit, r.limit)
-		excess := r.tally.Granted - (total - m.tally.unscheduled) - m.tally.retransmitted -
-			s.tally.Discarded
-		assert.LessOrEqual(t, excess, s.tally.Unneeded+r.limit-s.limit, "seed %d: %s", seed, text)
+		excess := r.stats.Granted - (total - m.totals.unscheduled) - m.totals.retransmitted -
+			s.stats.Discarded
+		assert.LessOrEqual(t, excess, s.stats.Unneeded+r.limit-s.limit, "seed %d: %s", seed, text)
 		if s.volume {
-			assert.LessOrEqual(t, s.tally.Unneeded, m.tally.missing+m.tally.lost, "seed %d: %s",
+			assert.LessOrEqual(t, s.stats.Unneeded, m.totals.missing+m.totals.lost, "seed %d: %s",
 				seed, text)
 		}
 	})
 }
 
-// The other schemes get everything through, too.
+// The other schemes complete, too.
 func TestEverySchemeCompletes(t *testing.T) {
 	eachSeed(t, func(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, 3))
@@ -135,7 +135,7 @@ func TestEverySchemeCompletes(t *testing.T) {
 		m.run(20 * units.Second)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, m.gate, m.granter)
-		assert.LessOrEqual(t, m.tally.most, path.BDP(), "seed %d: %s", seed, text)
+		assert.LessOrEqual(t, m.totals.most, path.BDP(), "seed %d: %s", seed, text)
 		assert.Zero(t, m.granter.Next(), "seed %d: %s: the receiver rests", seed, text)
 		assert.Zero(t, m.gate.Next(), "seed %d: %s: the sender rests", seed, text)
 	})

@@ -8,17 +8,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Spec is a point of the design space. It is comparable; the zero Spec is ToCC of the paper.
+// Spec is a point of the design space. It is comparable; the zero Spec is the paper's ToCC.
 type Spec struct {
-	scheme   string // "" is tocc
+	scheme   string // empty: tocc
 	settings string // without cc
 	cc       string
-	control  cc.Control // in place of cc, when it is not nil
+	factory  cc.Factory // replaces cc unless it is nil
 }
 
-// Parse reads settings of ToCC, such as unsch=0,k=4096,cc=dcqcn:g=0.01, or a scheme's name and
-// settings, such as homa:overcommit=4 or expresspass+aeolus. An algorithm with parameters comes
-// last: they are all of them its.
+// Parse reads parameters of ToCC, such as unsch=0,k=4096,cc=dcqcn:g=0.01, or the name of a scheme
+// and parameters, such as homa:overcommit=4 or expresspass+aeolus. A cc with parameters of its own
+// comes last, since all that follows belongs to it.
 func Parse(text string) (Spec, error) {
 	text = strings.TrimSpace(text)
 	name, rest, _ := strings.Cut(text, ":")
@@ -26,15 +26,15 @@ func Parse(text string) (Spec, error) {
 		name, rest = "", text
 	}
 	s := Spec{scheme: strings.TrimSpace(name)}
-	s.settings, s.cc = cutControl(strings.TrimSpace(rest))
+	s.settings, s.cc = cutCC(strings.TrimSpace(rest))
 	if _, err := s.read(nil); err != nil {
 		return Spec{}, err
 	}
 	return s, nil
 }
 
-// cutControl takes cc=... out of settings.
-func cutControl(text string) (settings, control string) {
+// cutCC splits cc=... off the settings.
+func cutCC(text string) (settings, control string) {
 	before, after, ok := "", text, false
 	if after, ok = strings.CutPrefix(text, "cc="); !ok {
 		if before, after, ok = strings.Cut(text, ",cc="); !ok {
@@ -48,10 +48,10 @@ func cutControl(text string) (settings, control string) {
 	return strings.Trim(before+after[comma:], ","), after[:comma]
 }
 
-// String answers what Parse reads.
+// String returns the text that Parse reads.
 func (s Spec) String() string {
 	parts := s.settings
-	if control := s.controlName(); control != "" {
+	if control := s.ccName(); control != "" {
 		parts = strings.TrimPrefix(parts+",cc="+control, ",")
 	}
 	switch {
@@ -63,14 +63,14 @@ func (s Spec) String() string {
 	return s.scheme + ":" + parts
 }
 
-func (s Spec) controlName() string {
-	if s.control != nil {
-		return s.control.String()
+func (s Spec) ccName() string {
+	if s.factory != nil {
+		return s.factory.String()
 	}
 	return s.cc
 }
 
-// Name is the short one.
+// Name returns the name of the scheme.
 func (s Spec) Name() string {
 	if s.scheme == "" {
 		return "tocc"
@@ -78,10 +78,10 @@ func (s Spec) Name() string {
 	return s.scheme
 }
 
-// WithControl answers the same point with this token CC: one that has no name here, such as a
-// virtual priority.
-func (s Spec) WithControl(c cc.Control) Spec {
-	s.control = c
+// WithTokenCC returns the same point with another token CC, such as one with a virtual priority,
+// which has no name here.
+func (s Spec) WithTokenCC(c cc.Factory) Spec {
+	s.factory = c
 	return s
 }
 
@@ -94,10 +94,11 @@ func settings(scheme preset) *cc.Settings {
 	return &s
 }
 
-// Table is the parameters of ToCC as a table of Markdown.
+// Table returns the parameters of ToCC as a Markdown table.
 func Table() string { return settings(presets["tocc"]).Table() }
 
-// read fills the options. What is relative to the path is left out while that is nil.
+// read returns the options. While path is nil, what is relative to it is neither stored nor
+// checked.
 func (s Spec) read(path *cc.Path) (options, error) {
 	var (
 		o   options
@@ -113,8 +114,8 @@ func (s Spec) read(path *cc.Path) (options, error) {
 		if s.cc != "" {
 			o.cc = s.cc
 		}
-		if s.control != nil {
-			o.cc = s.control.String()
+		if s.factory != nil {
+			o.cc = s.factory.String()
 		}
 		err = s.check(&o, path)
 	}
@@ -124,7 +125,7 @@ func (s Spec) read(path *cc.Path) (options, error) {
 	return o, nil
 }
 
-// unknown is what is relative to a path that is not known yet.
+// unknown stands for an amount that is relative to a path not known yet.
 const unknown units.Bytes = -1
 
 func (s Spec) check(o *options, path *cc.Path) error {
@@ -140,14 +141,14 @@ func (s Spec) check(o *options, path *cc.Path) error {
 	if path == nil {
 		return nil
 	}
-	return o.onPath(path)
+	return o.checkPath(path)
 }
 
-// tokenCC answers the token CC; nil for none, and for that of rate-based generation.
-func (s Spec) tokenCC(o *options) (cc.Control, error) {
+// tokenCC returns the factory of the token CC, or nil for none and for rate-based generation.
+func (s Spec) tokenCC(o *options) (cc.Factory, error) {
 	switch {
-	case s.control != nil:
-		return s.control, nil
+	case s.factory != nil:
+		return s.factory, nil
 	case o.cc == "none", o.cc == "feedback":
 		return nil, nil
 	}
@@ -155,12 +156,12 @@ func (s Spec) tokenCC(o *options) (cc.Control, error) {
 	return spec, err
 }
 
-// New makes the sender's and the receiver's half for one direction of one connection. The receiver
-// shares nothing with others: for Homa use Endpoint.
+// New makes the two halves for one direction of one connection. The receiver shares nothing with
+// others; for Homa use Endpoint.
 func (s Spec) New(path cc.Path) (cc.Gate, cc.Granter, error) { return s.Endpoint().New(path) }
 
-// Frames answers what a TOKEN takes of a link, and what the data takes that it releases: what a
-// switch's limit and its thresholds for tokens are made from.
+// Frames returns the length of a TOKEN on the wire, and that of the data which it releases. They
+// determine the limits and thresholds of switches for tokens.
 func (s Spec) Frames(path cc.Path) (token, data units.Bytes, err error) {
 	o, err := s.read(&path)
 	if err != nil {
@@ -169,7 +170,8 @@ func (s Spec) Frames(path cc.Path) (token, data units.Bytes, err error) {
 	return TokenWire, o.wire(o.k, path.Payload), nil
 }
 
-// Share is the part of a link that switches limit tokens to on this path; 0 when they do not.
+// Share returns the fraction of a link to which switches limit tokens on this path, or 0 if they do
+// not.
 func (s Spec) Share(path cc.Path) (float64, error) {
 	o, err := s.read(&path)
 	if err != nil || !o.limiter {
@@ -178,25 +180,24 @@ func (s Spec) Share(path cc.Path) (float64, error) {
 	return Limiter(TokenWire, o.wire(o.k, path.Payload)), nil
 }
 
-// Endpoint is what the receivers of one endpoint share.
+// Endpoint returns a new Endpoint of this scheme.
 func (s Spec) Endpoint() *Endpoint { return &Endpoint{spec: s} }
 
-// Endpoint makes the senders and receivers of one endpoint, one pair for each direction of a
-// connection.
+// Endpoint makes the senders and receivers of one endpoint, a pair for each direction of a
+// connection. Its receivers share a schedule.
 type Endpoint struct {
 	spec     Spec
 	schedule schedule
 }
 
-// Spec answers which point of the design space it is.
+// Spec returns the point of the design space.
 func (e *Endpoint) Spec() Spec { return e.spec }
 
-// New makes both halves for one flow, or says why they cannot work on this path.
+// New makes the two halves for one flow. It returns an error if they cannot work on this path.
 func (e *Endpoint) New(path cc.Path) (cc.Gate, cc.Granter, error) {
 	if path.LineRate <= 0 || path.BaseRTT <= 0 || path.Payload <= 0 {
-		return nil, nil, fmt.Errorf("tocc: a path needs line rate, base round trip and the "+
-			"payload of a packet, and this one is %v, %v, %v", path.LineRate, path.BaseRTT,
-			path.Payload)
+		return nil, nil, fmt.Errorf("tocc: line rate %v, base round trip %v and payload %v of a "+
+			"packet, want all of them above 0", path.LineRate, path.BaseRTT, path.Payload)
 	}
 	o, err := e.spec.read(&path)
 	if err != nil {
@@ -216,7 +217,7 @@ func (e *Endpoint) New(path cc.Path) (cc.Gate, cc.Granter, error) {
 	return newSender(p), newReceiver(p, control, &e.schedule), nil
 }
 
-// algorithm makes the token CC of one flow: for it a token is a packet of K bytes.
+// algorithm makes the token CC of one flow, for which a token is a packet of K bytes.
 func (s Spec) algorithm(p *plan) (cc.Algorithm, error) {
 	c, err := s.tokenCC(&p.options)
 	if c == nil || err != nil {
@@ -231,20 +232,20 @@ func (s Spec) algorithm(p *plan) (cc.Algorithm, error) {
 	a, err := c.New(path)
 	if err != nil {
 		return nil, fmt.Errorf(
-			"tocc: %v: tokens tell delay, marks by echo=data, and nothing else: %w", s, err)
+			"tocc: %v: tokens give delay, marks with echo=data, and nothing else: %w", s, err)
 	}
 	return a, nil
 }
 
-// plan is the options with what the path makes of them.
+// plan is the options together with what follows from them on a path.
 type plan struct {
 	options
 	path       cc.Path
-	bdp        units.Bytes // what line rate carries in a base round trip, on the wire
-	kw         units.Bytes // Kw: what a token releases, on the wire
+	bdp        units.Bytes // line rate times base round trip, on the wire
+	kw         units.Bytes // K_w: what a token releases, on the wire
 	unit       units.Bytes // payload of a full packet
 	tokenClass uint8
-	sizes      []units.Bytes // that part the unscheduled priorities
+	sizes      []units.Bytes // cutoffs between the unscheduled priorities
 }
 
 const (
@@ -253,8 +254,8 @@ const (
 
 func newPlan(o options, path cc.Path) (*plan, error) {
 	sizes, err := o.levels()
-	o.most = min(o.most, mostWindow)
-	o.window = min(o.window, o.most)
+	o.maxWindow = min(o.maxWindow, windowLimit)
+	o.window = min(o.window, o.maxWindow)
 	return &plan{
 		options: o, path: path, bdp: path.BDP(), unit: path.Payload,
 		kw:         o.wire(o.k, path.Payload),
@@ -263,9 +264,9 @@ func newPlan(o options, path cc.Path) (*plan, error) {
 	}, err
 }
 
-// spacing is what a TOKEN that releases so much says of it, for it to be followed after as long as
-// that takes of the link: with its own share of the link where there is a limiter, else without
-// (NDP's pulls).
+// spacing returns Releases of a TOKEN that releases so much: the next TOKEN follows after the time
+// that this takes on the link, including the TOKEN's own share if there is a limiter, excluding it
+// otherwise (NDP's pulls).
 func (p *plan) spacing(wire units.Bytes) units.Bytes {
 	switch {
 	case !p.pace:

@@ -39,29 +39,29 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, "tocc", Spec{}.String())
 }
 
-// Combinations of Table I that do not go together are refused, with the paper's reason.
+// Combinations that Table I excludes are refused, with the paper's reason.
 func TestRefused(t *testing.T) {
 	for _, c := range []struct{ text, why string }{
 		{"generation=rate,cc=feedback", "total volume"},
-		{"expresspass:volume=on", "nobody can predict which tokens"},
+		{"expresspass:volume=on", "cannot be predicted which tokens"},
 		{"expresspass:limiter=off", "limiters and small token queues"},
-		{"expresspass:cc=dcqcn", "feedback on their loss"},
+		{"expresspass:cc=dcqcn", "want feedback"},
 		{"expresspass:rts=off", "requests them"},
-		{"expresspass:overcommit=2", "in answer to data"},
+		{"expresspass:overcommit=2", "in response to data"},
 		{"cc=feedback", "are not lost"},
-		{"unsch=0,drop=on", "there are none"},
-		{"homa:volume=off", "who is shortest"},
+		{"unsch=0,drop=on", "want unsch of more than 0"},
+		{"homa:volume=off", "the shortest message"},
 		{"homa:overcommit=7,cutoffs=1KB", "leaves 1 unscheduled priorities"},
 		{"homa:overcommit=4,cutoffs=10KB/1KB", "not ascending"},
 		{"homa:overcommit=4,cutoffs=big", "whole number of bytes"},
-		{"expresspass:w_min=0.6", "not in order"},
-		{"aeolus", "added to a scheme"},
-		{"tocc-nounsch+aeolus", "about unscheduled packets"},
-		{"dctcp", "there is no scheme"},
+		{"expresspass:w_min=0.6", "want w_min <= w_init"},
+		{"aeolus", "an addition to a scheme"},
+		{"tocc-nounsch+aeolus", "needs unscheduled packets"},
+		{"dctcp", "unknown scheme"},
 		{"cc=bbr", "unknown algorithm"},
 		{"cc=dcqcn:unsch=0", "unknown parameter"},
 		{"generation=pull", "want one of data, rate"},
-		{"unsch", "there is no scheme"},
+		{"unsch", "unknown scheme"},
 		{"unsch=0,k", "not key=value"},
 		{"limit=3", "unknown parameter"},
 	} {
@@ -69,8 +69,8 @@ func TestRefused(t *testing.T) {
 		assert.ErrorContains(t, err, c.why, c.text)
 	}
 	for _, c := range []struct{ text, why string }{
-		{"k=1000", "a token must let a packet go"},
-		{"unsch=1B", "none could go"},
+		{"k=1000", "which a token must release"},
+		{"unsch=1B", "no packet fits"},
 		{"unsch=2BDP", "outside"},
 		{"most=1000", "less than window"},
 		{"cc=hpcc", "needs INT"},
@@ -83,12 +83,12 @@ func TestRefused(t *testing.T) {
 	for _, path := range []cc.Path{{}, {LineRate: units.Gbps},
 		{LineRate: units.Gbps, BaseRTT: us}} {
 		_, _, err := Spec{}.New(path)
-		assert.ErrorContains(t, err, "a path needs")
+		assert.ErrorContains(t, err, "want all of them above 0")
 	}
 }
 
-// Of all combinations of Table I those with rate-based generation and volume control, or without
-// limiter, are refused, and no other but what is active drop of nothing.
+// Of all combinations of Table I exactly these are refused: rate-based generation with volume
+// control or without a limiter, and active drop of nothing.
 func TestTableOne(t *testing.T) {
 	accepted := 0
 	for _, unsch := range []string{"unsch=0,drop=off", "unsch=1BDP,drop=off",
@@ -146,22 +146,22 @@ func TestShare(t *testing.T) {
 	assert.Equal(t, []units.Bytes{94, 4424}, []units.Bytes{token, data})
 }
 
-// On a path that carries more than 24 bits can say was discarded, no more is under way than those
-// can.
+// On a path with a BDP beyond 24 bits, no more tokens are in flight than 24 bits can report as
+// discarded.
 func TestWindowOfALongPath(t *testing.T) {
 	long := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: units.Millisecond, Payload: 4096}
 	for _, text := range []string{"unsch=0,cc=none", "unsch=0,cc=dcqcn"} {
 		gate, granter, err := parse(t, text).New(long)
 		require.NoError(t, err)
 		r := granter.(*Receiver)
-		require.NoError(t, r.Hear(rts(100*units.MiB, 0), 1))
-		var last cc.Notice
+		require.NoError(t, r.Receive(rts(100*units.MiB, 0), 1))
+		var last cc.ControlMessage
 		for _, token := range grants(r, 1) {
 			last = token
 		}
-		assert.LessOrEqual(t, r.Window(), mostWindow, text)
-		require.NoError(t, gate.Hear(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
-		assert.Zero(t, gate.(*Sender).Tally().Clamped, "%s: the sender takes what was granted",
+		assert.LessOrEqual(t, r.Window(), windowLimit, text)
+		require.NoError(t, gate.Receive(&last, cc.Backlog{Waits: 100 * units.MiB}, 1))
+		assert.Zero(t, gate.(*Sender).Stats().Clamped, "%s: the sender takes what was granted",
 			text)
 	}
 }

@@ -28,8 +28,8 @@ func pair(t testing.TB, text string, path cc.Path) (*Sender, *Receiver) {
 	return gate.(*Sender), granter.(*Receiver)
 }
 
-// grants takes all TOKENs that may go now.
-func grants(r cc.Granter, now units.Time) (tokens []cc.Notice) {
+// grants returns all TOKENs that may be sent now.
+func grants(r cc.Granter, now units.Time) (tokens []cc.ControlMessage) {
 	for at := r.Next(); at != 0 && !at.After(now); at = r.Next() {
 		if n, ok := r.Emit(false, now); ok {
 			tokens = append(tokens, n)
@@ -38,8 +38,8 @@ func grants(r cc.Granter, now units.Time) (tokens []cc.Notice) {
 	return tokens
 }
 
-func rts(demand, spent units.Bytes) *cc.Notice {
-	return &cc.Notice{Kind: cc.NoticeRTS, Demand: uint32(demand), Spent: uint32(spent)}
+func rts(demand, spent units.Bytes) *cc.ControlMessage {
+	return &cc.ControlMessage{Kind: cc.RTS, Demand: uint32(demand), Spent: uint32(spent)}
 }
 
 // An RTS brings tokens for one BDP: 65.8 KB / 1538 = 42.8, so 43; and never more than are needed:
@@ -47,7 +47,7 @@ func rts(demand, spent units.Bytes) *cc.Notice {
 func TestFirstTokens(t *testing.T) {
 	for _, c := range []struct{ packets, tokens int }{{20, 20}, {43, 43}, {44, 43}, {1000, 43}} {
 		_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
-		require.NoError(t, r.Hear(rts(units.Bytes(c.packets)*1456, 0), 1))
+		require.NoError(t, r.Receive(rts(units.Bytes(c.packets)*1456, 0), 1))
 		tokens := grants(r, 1)
 		assert.Len(t, tokens, c.tokens, "%d packets", c.packets)
 		last := tokens[len(tokens)-1]
@@ -58,15 +58,15 @@ func TestFirstTokens(t *testing.T) {
 }
 
 // DCQCN over tokens: an echo with alpha 1 halves the rate and so W, to 32.9 KB, which is 21.4
-// tokens: at most 22 are under way. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
+// tokens: at most 22 are in flight. One step of recovery later W is 49.35 KB, 32.1 tokens: 33.
 func TestWindowOfARate(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt", paper)
 	var inline cc.Inline
 	flow := inline.Add(r.Algorithm(), 0)
 	r.Attach(driver{&inline, flow, r})
 	d, _ := inline.Decision(flow)
-	r.Decide(d, 0)
-	require.NoError(t, r.Hear(rts(1000*1456, 0), 1))
+	r.Apply(d, 0)
+	require.NoError(t, r.Receive(rts(1000*1456, 0), 1))
 	require.Len(t, grants(r, 1), 43)
 
 	under := 43
@@ -76,21 +76,21 @@ func TestWindowOfARate(t *testing.T) {
 	for range 20 {
 		r.Arrived(&cc.Arrival{Bytes: 1456}, 2)
 		under--
-		require.Empty(t, grants(r, 2), "%d under way", under)
+		require.Empty(t, grants(r, 2), "%d in flight", under)
 	}
 	r.Arrived(&cc.Arrival{Bytes: 1456}, 2)
-	require.Len(t, grants(r, 2), 1, "21 under way")
+	require.Len(t, grants(r, 2), 1, "21 in flight")
 
 	now := units.Time(0).Add(60 * us)
 	inline.Poll(now)
 	d, _ = inline.Decision(flow)
 	require.EqualValues(t, 75*units.Gbps, d.Rate)
-	r.Decide(d, now)
+	r.Apply(d, now)
 	require.EqualValues(t, 49350, r.Window())
-	require.Len(t, grants(r, now), 11, "33 under way")
+	require.Len(t, grants(r, now), 11, "33 in flight")
 }
 
-// driver is a transport's part in token CC.
+// driver is the transport's part in token CC.
 type driver struct {
 	inline *cc.Inline
 	flow   cc.Flow
@@ -101,8 +101,8 @@ func (d driver) Report(ev *cc.Event, now units.Time) {
 	ev.Flow = d.flow
 	d.inline.Report(ev, now)
 	if dec, ok := d.inline.Decision(d.flow); ok {
-		d.r.Decide(dec, now)
+		d.r.Apply(dec, now)
 	}
 }
 
-func (driver) Ask() {}
+func (driver) Reschedule() {}

@@ -16,7 +16,7 @@ type AddressHandle struct {
 	tmpl     wire.Template
 }
 
-// CreateAH makes an address handle and begins to resolve its neighbour.
+// CreateAH creates an address handle (ibv_create_ah) and starts to resolve its next hop.
 func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressHandle, error) {
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create AH: "+noPD+": %w", ErrInvalid)
@@ -39,7 +39,7 @@ func (e *Endpoint) CreateAH(pd *ProtectionDomain, path AddressVector) (*AddressH
 	return ah, nil
 }
 
-// Destroy ends the handle. Requests posted with it may still leave.
+// Destroy destroys the handle (ibv_destroy_ah). Requests posted with it may still leave.
 func (ah *AddressHandle) Destroy() {
 	if ah.pd == nil {
 		return
@@ -49,7 +49,7 @@ func (ah *AddressHandle) Destroy() {
 	ah.pd = nil
 }
 
-// resolved reports whether the destination's MAC address is known, and keeps it in the template.
+// resolved reports whether the destination's MAC address is known, and writes it to the template.
 func (ah *AddressHandle) resolved() bool {
 	if ah.neighbor.Evicted() { // since Destroy; a request still waits
 		if again, err := ah.ep.neighbors.Resolve(ah.neighbor.IP(), ah.ep.now); err == nil {
@@ -59,7 +59,7 @@ func (ah *AddressHandle) resolved() bool {
 	return resolved(ah.neighbor, &ah.gen, &ah.tmpl)
 }
 
-// isResolved reports whether the queue pair knows its next hop.
+// isResolved reports whether the MAC address of the queue pair's next hop is known.
 func (qp *QueuePair) isResolved() bool {
 	return resolved(qp.neighbor, &qp.neighborGen, &qp.tmpl)
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -9,62 +10,60 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// admission is a queue pair's part in receiver-driven control (cc.Gate, cc.Granter): the gate of
-// what it sends, the granters of what it receives. A queue pair without costs nothing.
+// admission is a queue pair's state of receiver-driven control (cc.Gate, cc.Granter): the gate of
+// what it sends, and the granters of what it receives. A queue pair without either has none, and
+// pays only a nil check.
 type admission struct {
 	qp         *QueuePair
 	gate       cc.Gate
 	granter    cc.Granter // of tokens
-	usesTokens bool       // the gate or the granter speaks of tokens
+	usesTokens bool       // the gate or the granter uses tokens
 	credits    credits
 
-	flow     cc.Flow // of the granter's congestion control, where it has one
+	flow     cc.Flow // of the granter's congestion control, if it has one
 	controls bool
 	wants    cc.EventSet
 
-	out    cc.Outgoing // the packet at hand
-	marks  cc.Marks    // and what is on it
+	out    cc.Outgoing // the packet about to leave
+	marks  cc.Marks    // its marks
 	in     cc.Arrival
-	notice cc.Notice // the one that came
+	notice cc.ControlMessage // the control message just received
 
 	seen      wire.PSN  // one past the newest packet that the peer is known to have sent
-	told      wire.PSN  // the granter knows what is missing before it
-	deadlines deadlines // and what may yet come of the others
-	// of the peer's packets only the headers came, or there was no room for them
+	told      wire.PSN  // what is missing before it has been reported to the granter
+	deadlines deadlines // until when packets from told to seen may still arrive
+	// packets of the peer that were trimmed to their header, or dropped for lack of room
 	cut            psnSet
-	listed         psnSet    // of those: which a TOKEN has listed
-	round          roundTrip // of what the gate lets leave
-	passed         wire.PSN  // the oldest packet when lists passed over it, and how many did
-	passes         uint8
-	reportedOldest reportedOldest // on what the peer lists
-	grants         bool           // packets say by which grant they left
-	shut           bool           // the gate kept a packet when nothing else could open it
-	shutAt         units.Time     // when that began
-	heardAt        units.Time     // the same, or when the peer last said something
-	waited         AdmissionStats
+	listed         psnSet         // those of cut that a TOKEN has listed
+	round          roundTrip      // measured with packets that passed the gate
+	passed         wire.PSN       // the oldest packet when lists skipped it
+	passes         uint8          // how many lists skipped it
+	reportedOldest reportedOldest // loss reports for the oldest packet
+	grants         bool           // packets carry the number of their grant
+	shut           bool           // the gate, and nothing else, blocks the next packet
+	shutAt         units.Time     // since when
+	heardAt        units.Time     // shutAt, or the time of the peer's newest ACK or control message
+	waited         admissionStats
 
 	reads     uint32      // READs and atomics that are posted and have not completed
-	readBytes units.Bytes // that they ask for
-	reading   units.Bytes // of them, what is in flight
+	readBytes units.Bytes // bytes that they ask for
+	reading   units.Bytes // of these, bytes in flight
 
-	next         *admission // behind it in the list of those with tokens to send
-	since        units.Time // it has been there
+	next         *admission // the next one in the token pacer's list
+	since        units.Time // when it was put in that list
 	queued       bool
-	timerPending bool // the queue pair's timer is to be set before the endpoint looks at timers
-	gone         bool // its queue pair has no part in it any more
+	timerPending bool // the queue pair's timer must be set before the endpoint reads its timers
+	gone         bool // detached: its queue pair does not use it any more
 }
 
-// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf makes one of several),
-// and granters for what it receives: at most one of tokens, and one of credits. That is before RTR;
-// the peer must agree to it (wire.FeatureToken, wire.FeatureCredit), or the queue pair goes on
-// without what the peer does not know.
-func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
+// admit gives the queue pair a gate and granters, see QPAttr.
+func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
 	if err := qp.want("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
 		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w",
-			uint32(qp.Num), qp.Type, ErrUnsupported)
+			uint32(qp.Num), qp.Type, errors.ErrUnsupported)
 	}
 	a := &admission{qp: qp, gate: g}
 	for _, part := range cc.Parts(g) {
@@ -82,7 +81,7 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		case !ok && a.granter == nil:
 			a.granter, a.usesTokens = r, true
 		default:
-			return fmt.Errorf("transport: QP %#x: admission by two granters of one kind: %w",
+			return fmt.Errorf("transport: QP %#x: admission: two granters of one kind: %w",
 				uint32(qp.Num), ErrInvalid)
 		}
 	}
@@ -92,9 +91,9 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 		r.Attach(a)
 		if alg := r.Algorithm(); alg != nil {
 			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
-			a.wants = qp.ep.cc.Wants(a.flow)
+			a.wants = qp.ep.cc.Events(a.flow)
 			d, _ := qp.ep.cc.Decision(a.flow)
-			r.Decide(d, qp.ep.now)
+			r.Apply(d, qp.ep.now)
 		}
 	}
 	if c := a.credits.granter; c != nil {
@@ -107,11 +106,7 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	return nil
 }
 
-// Admitted reports whether the queue pair has a gate or a granter: not when its peer did not agree,
-// nor in ERR.
-func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
-
-// dropAdmission ends it.
+// dropAdmission detaches the gate and the granters.
 func (qp *QueuePair) dropAdmission() {
 	a := qp.adm
 	if a == nil {
@@ -123,7 +118,7 @@ func (qp *QueuePair) dropAdmission() {
 	a.dropCredits()
 }
 
-// dropTokens ends the part of tokens.
+// dropTokens ends the use of tokens.
 func (a *admission) dropTokens() {
 	if a.controls {
 		a.qp.ep.cc.Remove(a.flow)
@@ -134,7 +129,7 @@ func (a *admission) dropTokens() {
 	a.granter, a.controls, a.usesTokens = nil, false, false
 }
 
-// agreeAdmission leaves of a queue pair's admission what the peer agreed to.
+// agreeAdmission detaches the gates and granters that the peer has not agreed to.
 func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 	a := qp.adm
 	if a == nil {
@@ -155,25 +150,25 @@ func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 	}
 }
 
-// begin takes part from RTR on: peer's packets begin with psn.
+// begin starts at RTR; psn is the PSN of the peer's first packet.
 func (a *admission) begin(psn wire.PSN) {
 	a.seen, a.told = psn, psn
-	a.grants = a.gate != nil && a.gate.Wants()&cc.MarkGrant != 0
+	a.grants = a.gate != nil && a.gate.Marks()&cc.MarkGrant != 0
 }
 
 // hasGranter reports whether the queue pair has a granter of tokens.
 func (a *admission) hasGranter() bool { return a != nil && a.granter != nil }
 
-// hasTokens reports whether its gate or granter speaks of tokens.
+// hasTokens reports whether the gate or the granter uses tokens.
 func (a *admission) hasTokens() bool { return a != nil && a.usesTokens }
 
-// hasGrants reports whether packets say by which grant they leave.
+// hasGrants reports whether packets carry the number of their grant.
 func (a *admission) hasGrants() bool { return a.grants }
 
-// isShut reports whether the gate keeps a packet.
+// isShut reports whether the gate blocks a packet.
 func (a *admission) isShut() bool { return a != nil && a.shut }
 
-// offer adds tokens and credits to what the peer is offered.
+// offer adds the features for tokens and credits to the offer to the peer.
 func (a *admission) offer(o *wire.Offer) {
 	if a == nil {
 		return
@@ -184,8 +179,7 @@ func (a *admission) offer(o *wire.Offer) {
 	a.credits.offer(o)
 }
 
-// onDecision takes over a decision for flow f, unless it is not the granter's. It returns whether
-// it is.
+// onDecision applies a decision for flow f if f is the granter's. It reports whether it is.
 func (a *admission) onDecision(f cc.Flow, now units.Time) bool {
 	if a == nil || !a.controls || f != a.flow {
 		return false
@@ -195,17 +189,17 @@ func (a *admission) onDecision(f cc.Flow, now units.Time) bool {
 	return true
 }
 
-// onAsked notes that psn leaves, which asks for an ACK.
+// onAsked starts to measure a round trip with psn, which leaves and asks for an ACK.
 func (a *admission) onAsked(psn wire.PSN, now units.Time) {
 	if a != nil {
 		a.round.begin(psn, now)
 	}
 }
 
-// onResent notes that psn was sent again.
+// onResent stops a measurement with psn, which was retransmitted.
 func (a *admission) onResent(psn wire.PSN) { a.round.forget(psn) }
 
-// onAcknowledged notes that everything before una is acknowledged.
+// onAcknowledged records that everything before una is acknowledged.
 func (a *admission) onAcknowledged(una wire.PSN, now units.Time) {
 	if a != nil {
 		a.heardAt = now
@@ -213,7 +207,7 @@ func (a *admission) onAcknowledged(una wire.PSN, now units.Time) {
 	}
 }
 
-// roundTrip returns how long a round trip takes.
+// roundTrip returns the newest measured round-trip time.
 func (a *admission) roundTrip() units.Duration { return a.round.length() }
 
 // Report implements cc.Reporter for the granter.
@@ -226,14 +220,14 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 	a.applyNewDecision(now)
 }
 
-// Ask implements cc.Reporter for the granter.
-func (a *admission) Ask() {
+// Reschedule implements cc.Reporter for the granter.
+func (a *admission) Reschedule() {
 	if !a.gone {
 		a.scheduleGranters(a.qp.ep.now)
 	}
 }
 
-// scheduleGranters sees to it that both granters say what they have to say.
+// scheduleGranters schedules the control messages of both granters.
 func (a *admission) scheduleGranters(now units.Time) {
 	if a.granter != nil {
 		a.scheduleGranter(now)
@@ -243,16 +237,15 @@ func (a *admission) scheduleGranters(now units.Time) {
 	}
 }
 
-// applyNewDecision takes over the newest decision about what is granted.
+// applyNewDecision passes the newest decision of the granter's congestion control to the granter.
 func (a *admission) applyNewDecision(now units.Time) {
 	if d, changed := a.qp.ep.cc.Decision(a.flow); changed {
-		a.granter.Decide(d, now)
+		a.granter.Apply(d, now)
 	}
 }
 
-// onArrival tells the granter of a request of the peer's. One with a PSN that no honest peer has
-// got
-// to says nothing.
+// onArrival reports a request of the peer to the granter. It ignores a request with an implausible
+// PSN.
 func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := a.qp
 	now, n := qp.ep.now, uint32(1)
@@ -304,8 +297,8 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	a.scheduleGranter(now)
 }
 
-// setTimer has the queue pair's timer set before the endpoint looks at timers. Each packet moves
-// what it waits for: to set it once in a phase of a round is enough.
+// setTimer marks the queue pair's timer to be set before the endpoint reads its timers. Each packet
+// moves the deadline, so it is enough to set the timer once in a phase of a round.
 func (a *admission) setTimer() {
 	if !a.timerPending {
 		a.timerPending = true
@@ -313,7 +306,7 @@ func (a *admission) setTimer() {
 	}
 }
 
-// setTimers sets the timers that were put off.
+// setTimers sets the timers that setTimer marked.
 func (e *Endpoint) setTimers() {
 	for i := 0; i < len(e.timersToSet); i++ {
 		a := e.timersToSet[i]
@@ -324,10 +317,11 @@ func (e *Endpoint) setTimers() {
 	e.timersToSet = e.timersToSet[:0]
 }
 
-// scheduleGranter sees to it that the granter says what it has to say.
+// scheduleGranter queues a control message of the granter that is due, or sets the timer for the
+// next.
 func (a *admission) scheduleGranter(now units.Time) {
 	if a.queued {
-		return // when its turn comes
+		return // the token pacer has it in a list already
 	}
 	next := a.granter.Next()
 	if next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored {
@@ -340,13 +334,13 @@ func (a *admission) scheduleGranter(now units.Time) {
 	a.qp.ep.tokenPacer.queue(a, now)
 }
 
-// earliest returns at, or when the gate or the granter wants a look, if that is earlier; 0 is
-// never. What is due has its turn.
+// earliest returns the earliest of at and the deadlines of the gate and the granters; 0 means
+// never. It schedules a gate or granter that is due already.
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
 		next := a.gate.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
-			// the timer that was set for it may not have fired yet, and is set anew
+			// the timer that was set for it may not have fired yet, and is about to be replaced
 			a.qp.ep.scheduleAnswer(a.qp)
 		}
 	}
@@ -359,7 +353,7 @@ func (a *admission) earliest(at units.Time) units.Time {
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
 		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
-			a.granter.Queue() == 0 {
+			a.granter.QueueCapacity() == 0 {
 			a.scheduleGranter(a.qp.ep.now)
 		}
 	}
@@ -373,7 +367,7 @@ func (a *admission) sooner(at, next units.Time) units.Time {
 	return at
 }
 
-// onTimer looks after both halves.
+// onTimer handles what is due of the gate and the granters.
 func (a *admission) onTimer(now units.Time) {
 	if a.gate != nil && a.qp.state >= ReadyToSend {
 		a.qp.adm.scheduleGate()

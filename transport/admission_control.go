@@ -8,9 +8,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Notices of gates and granters as frames: RTS and TOKEN (docs/wire.md); CREDIT is in credits.go.
+// Control messages of gates and granters as frames: RTS and TOKEN (docs/wire.md). CREDIT is in
+// admission_credits.go.
 
-// sendGateControl sends what the gate has to say. It returns false when the port has no room.
+// sendGateControl sends the gate's control message. It returns false when the port has no room.
 func (a *admission) sendGateControl() bool {
 	qp := a.qp
 	e := qp.ep
@@ -23,7 +24,7 @@ func (a *admission) sendGateControl() bool {
 		qp.setTimer()
 		return true
 	}
-	if n.Kind == cc.NoticeCredit {
+	if n.Kind == cc.CREDIT {
 		a.buildCredit(b, &n, qp.snd.nextPSN())
 		e.counters.CreditsAsked++
 		qp.setTimer()
@@ -46,8 +47,9 @@ func (a *admission) sendGateControl() bool {
 	return true
 }
 
-// pushControl puts the frame of a Notice, which is built in b, in line to leave.
-func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class, n *cc.Notice) {
+// pushControl queues the frame of control message n, which is built in b, for transmission.
+func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
+	n *cc.ControlMessage) {
 	qp := a.qp
 	tos := qp.rcv.ackTOS()
 	switch {
@@ -62,9 +64,9 @@ func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 	qp.ep.push(class)
 }
 
-// sendToken builds a TOKEN into b. It returns what the TOKEN and the data it lets go take of the
-// link.
-func (a *admission) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
+// sendToken builds a TOKEN into b. It returns how many bytes the TOKEN and the data that it
+// releases take on the link.
+func (a *admission) sendToken(b *packet.Buf, n *cc.ControlMessage) units.Bytes {
 	qp := a.qp
 	e := qp.ep
 	var ranges []extension.Range
@@ -91,10 +93,10 @@ func (a *admission) sendToken(b *packet.Buf, n *cc.Notice) units.Bytes {
 	return n.Releases + units.Bytes(total) + wireExtra
 }
 
-// wireExtra is what a frame takes of a link besides its bytes: check sequence, preamble and gap.
+// wireExtra is what a frame takes on a link besides its bytes: check sequence, preamble and gap.
 const wireExtra = 24
 
-// receiveControl hears an RTS or a TOKEN. Another one than the peer should send changes nothing.
+// receiveControl handles an RTS or a TOKEN. One that the peer should not send has no effect.
 func (a *admission) receiveControl(p *wire.Packet) {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
@@ -115,12 +117,12 @@ func (a *admission) receiveControl(p *wire.Packet) {
 func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	h := extension.RTS(p.Body())
-	a.notice = cc.Notice{
-		Kind: cc.NoticeRTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+	a.notice = cc.ControlMessage{
+		Kind: cc.RTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
-	if err := a.granter.Hear(&a.notice, now); err != nil {
+	if err := a.granter.Receive(&a.notice, now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
@@ -134,8 +136,8 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	t := extension.Token(p.Body())
-	a.notice = cc.Notice{
-		Kind: cc.NoticeToken, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+	a.notice = cc.ControlMessage{
+		Kind: cc.TOKEN, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
@@ -143,14 +145,15 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 		!qp.loss.acknowledge(end, &ackInfo{now: now}) {
 		return
 	}
-	// before its tokens are taken: they are for what is lost, which must wait for them
+	// before the gate gets the tokens: they are meant for the lost packets, which must wait for
+	// them
 	if t.Ranges() > 0 {
 		qp.loss.onLossReport(t)
 	}
-	if a.gone { // that ended the queue pair
+	if a.gone { // the loss report ended the queue pair
 		return
 	}
-	if err := a.gate.Hear(&a.notice, a.backlog(), now); err != nil {
+	if err := a.gate.Receive(&a.notice, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
@@ -160,21 +163,21 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// The flags of the wire are those of cc, but RTSBehind and TokenTrimmed.
+// The wire's flags have the values of cc's flags, except RTSBehind and TokenTrimmed.
 
-func rtsFlags(f cc.NoticeFlags) extension.RTSFlags {
-	return extension.RTSFlags(f & (cc.NoticeRepeat | cc.NoticeUnscheduled | cc.NoticeAnswers |
-		cc.NoticeEnds))
+func rtsFlags(f cc.ControlFlags) extension.RTSFlags {
+	return extension.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |
+		cc.FlagEnd))
 }
 
-func tokenFlags(f cc.NoticeFlags) extension.TokenFlags {
-	return extension.TokenFlags(f & (cc.NoticeRepeat | cc.NoticeAsks | cc.NoticeSingle))
+func tokenFlags(f cc.ControlFlags) extension.TokenFlags {
+	return extension.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
 }
 
-func noticeOfRTS(f extension.RTSFlags) cc.NoticeFlags {
-	return cc.NoticeFlags(f &^ extension.RTSBehind)
+func noticeOfRTS(f extension.RTSFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ extension.RTSBehind)
 }
 
-func noticeOfToken(f extension.TokenFlags) cc.NoticeFlags {
-	return cc.NoticeFlags(f &^ extension.TokenTrimmed)
+func noticeOfToken(f extension.TokenFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ extension.TokenTrimmed)
 }

@@ -12,41 +12,41 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// credits is a queue pair's part in credits for lines of a cache (cc.CreditGate, cc.CreditGranter;
-// CARC): the sender's gate, among others in admission.gate, and the receiver's granter. What the
-// granter has to say rides on an ACK where one leaves; else it goes as a CREDIT of its own when its
-// time has come.
+// credits is a queue pair's state of credits for cache lines (cc.CreditGate, cc.CreditGranter;
+// CARC): the sender's gate, possibly one of several in admission.gate, and the receiver's granter.
+// The granter's credits ride on an ACK if one leaves in time; otherwise they leave as a CREDIT of
+// their own when they are due.
 type credits struct {
 	gate    cc.CreditGate
 	granter cc.CreditGranter
 	agreed  bool
-	writes  bool      // plain WRITEs take credits, too
-	notice  cc.Notice // the one that rides on the ACK at hand
+	writes  bool              // plain WRITEs take credits, too
+	notice  cc.ControlMessage // the credits that ride on the ACK being built
 
-	messages uint64      // that were delivered and are not consumed
-	bytes    units.Bytes // of them
-	lengths  []uint32    // of them, a ring: when posting a receive consumes the oldest
-	oldest   uint64
+	messages uint64      // delivered and not consumed
+	bytes    units.Bytes // their payload
+	lengths  []uint32    // their lengths, a ring; nil unless posting a receive consumes the oldest
+	oldest   uint64      // index of the oldest in lengths
 
-	next units.Time // of the granter, when the timer was last set for it
+	next units.Time // the granter's deadline that the timer was last set for
 }
 
-// check says what cannot be agreed on.
+// check returns an error for terms that cannot be agreed on.
 func (c *credits) check() error {
 	for _, t := range c.terms() {
 		if t.Line < wire.MinCreditLine || t.Line > wire.MaxCreditLine || t.Line&(t.Line-1) != 0 {
-			return fmt.Errorf("credits for lines of %d bytes, which is no power of two from %d "+
+			return fmt.Errorf("credits for lines of %d bytes: want a power of two from %d "+
 				"to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
 		if t.Lines > extension.MaxCreditLines {
-			return fmt.Errorf("credits for %d lines, which is more than %d: %w", t.Lines,
+			return fmt.Errorf("credits for %d lines: want at most %d: %w", t.Lines,
 				extension.MaxCreditLines, ErrInvalid)
 		}
 	}
 	return nil
 }
 
-// terms returns those of both halves.
+// terms returns the terms of the gate and of the granter.
 func (c *credits) terms() (all []cc.CreditTerms) {
 	if c.gate != nil {
 		all = append(all, c.gate.Terms())
@@ -57,7 +57,7 @@ func (c *credits) terms() (all []cc.CreditTerms) {
 	return all
 }
 
-// offer adds what credits need to what the peer is offered.
+// offer adds the features and terms of credits to the offer to the peer.
 func (c *credits) offer(o *wire.Offer) {
 	for i, t := range c.terms() {
 		shift := uint8(bits.TrailingZeros64(uint64(t.Line)))
@@ -77,8 +77,8 @@ func (c *credits) offer(o *wire.Offer) {
 	}
 }
 
-// agreeCredits leaves of the credits' halves those that the peer has the other half of, and tells
-// them the terms.
+// agreeCredits detaches a gate or granter whose counterpart the peer lacks, and passes the agreed
+// terms to the rest.
 func (a *admission) agreeCredits(x *wire.Agreement) {
 	c := &a.credits
 	if x.Features&wire.FeatureCredit == 0 || x.SendCredits == 0 {
@@ -101,7 +101,8 @@ func (a *admission) agreeCredits(x *wire.Agreement) {
 	c.agreed = c.gate != nil || c.granter != nil
 }
 
-// dropCredits ends the granter's part: what was delivered and never consumed is its cache's again.
+// dropCredits detaches the granter. The granter's cache gets the lines back that were never
+// consumed.
 func (a *admission) dropCredits() {
 	if c := &a.credits; c.granter != nil {
 		c.granter.Attach(nil)
@@ -109,7 +110,7 @@ func (a *admission) dropCredits() {
 	}
 }
 
-// onDelivered tells the granter of a message that is here, whole.
+// onDelivered reports a complete message to the granter.
 func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c := &a.credits
 	if c.granter == nil || !completes && !c.writes {
@@ -121,7 +122,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c.messages++
 	c.bytes += bytes
 	if away := a.qp.ep.arrived.away; away > longestPhase {
-		if g, ok := c.granter.(cc.Absentee); ok {
+		if g, ok := c.granter.(cc.AbsenceObserver); ok {
 			g.Away(away, a.qp.ep.now)
 		}
 	}
@@ -129,25 +130,19 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// Consumed says that the program is done with a message of so many bytes that came with this queue
-// pair: with its completion's ByteLen, or a WRITE's length. Each message counts once, in any order.
-// Only a queue pair whose credits its peer agreed to counts them (Admit); to others, and to one
-// that has ended since, it is nothing. What is never consumed is free again when the queue pair
-// ends.
-func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
-
+// consume implements cc.Admission's Consumed.
 func (a *admission) consume(bytes units.Bytes) error {
 	if !a.grantsCredits() {
 		return nil
 	}
 	c := &a.credits
 	if c.lengths != nil {
-		return fmt.Errorf("transport: QP %#x: consumed: posting a receive says so "+
+		return fmt.Errorf("transport: QP %#x: consumed: posting a receive reports it "+
 			"(ConsumeOnPost): %w", uint32(a.qp.Num), ErrInvalid)
 	}
 	if c.messages == 0 || bytes < 0 || bytes > c.bytes {
-		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, where %d messages "+
-			"of together %d bytes are left: %w",
+		return fmt.Errorf("transport: QP %#x: consumed a message of %d bytes, but %d messages "+
+			"of %d bytes in total are left: %w",
 			uint32(a.qp.Num), int64(bytes), c.messages, int64(c.bytes), ErrInvalid)
 	}
 	a.onConsumed(bytes)
@@ -162,12 +157,8 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// ConsumeOnPost has each receive that is posted say that the program is done with the oldest
-// message that came with a completion, in place of Consumed: of a program that posts the receive of
-// a message again when it is done with it. Not where plain WRITEs take credits, and not with a
-// shared receive queue, whose receives are no queue pair's: there the program says Consumed. That
-// is after Admit and before RTR.
-func (qp *QueuePair) ConsumeOnPost() error {
+// consumeOnPost lets posted receives consume messages, see QPAttr.
+func (qp *QueuePair) consumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
 		return err
 	}
@@ -179,8 +170,8 @@ func (qp *QueuePair) ConsumeOnPost() error {
 		return fmt.Errorf("transport: QP %#x: consume on post: it has no granter of credits: %w",
 			uint32(qp.Num), ErrInvalid)
 	case qp.adm.creditsWrites():
-		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits, and no "+
-			"receives: %w", uint32(qp.Num), ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: consume on post: WRITEs take credits without "+
+			"a receive: %w", uint32(qp.Num), ErrInvalid)
 	}
 	qp.adm.consumeOnPost(qp.rcv.depth())
 	return nil
@@ -189,16 +180,16 @@ func (qp *QueuePair) ConsumeOnPost() error {
 // grantsCredits reports whether the queue pair has a granter of credits.
 func (a *admission) grantsCredits() bool { return a != nil && a.credits.granter != nil }
 
-// creditsWrites reports whether plain WRITEs take credits of the granter.
+// creditsWrites reports whether plain WRITEs take credits from the granter.
 func (a *admission) creditsWrites() bool { return a.credits.granter.Terms().Writes }
 
 // hasCredits reports whether the peer agreed to credits.
 func (a *admission) hasCredits() bool { return a != nil && a.credits.agreed }
 
-// consumeOnPost has receives, of which there is room for n, consume messages when they are posted.
+// consumeOnPost makes posted receives consume messages; n is the depth of the receive queue.
 func (a *admission) consumeOnPost(n int) { a.credits.lengths = make([]uint32, n+1) }
 
-// onResponse tells the gate of credits that the program has the response to a message.
+// onResponse reports to the gate of credits that the program has the response to a message.
 func (a *admission) onResponse(bytes units.Bytes) {
 	if a == nil || a.credits.gate == nil {
 		return
@@ -209,7 +200,7 @@ func (a *admission) onResponse(bytes units.Bytes) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// onReceivePosted consumes the oldest message, where posting a receive does.
+// onReceivePosted consumes the oldest message if QPAttr.ConsumeOnPost was set.
 func (a *admission) onReceivePosted() {
 	c := &a.credits
 	if c.lengths == nil || c.granter == nil || c.messages == 0 {
@@ -220,19 +211,12 @@ func (a *admission) onReceivePosted() {
 	a.onConsumed(units.Bytes(bytes))
 }
 
-// Answered says that the program has the response to one of its messages, of so many bytes: where
-// request and response return the credits (cc.CreditTerms), those of that message. Otherwise it is
-// nothing.
-func (qp *QueuePair) Answered(bytes units.Bytes) {
-	qp.adm.onResponse(bytes)
-}
-
-// scheduleCredits sees to it that the granter says what it has to say.
+// scheduleCredits schedules a CREDIT that is due, or sets the timer for the next.
 func (a *admission) scheduleCredits(now units.Time) {
 	switch next := a.credits.granter.Next(); {
 	case next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored:
 	case next.After(now):
-		if c := &a.credits; next != c.next { // with a burst of messages it is the same for all
+		if c := &a.credits; next != c.next { // the same for a whole burst of messages
 			c.next = next
 			a.qp.setTimer()
 		}
@@ -241,7 +225,7 @@ func (a *admission) scheduleCredits(now units.Time) {
 	}
 }
 
-// hasCreditDue reports whether a CREDIT's time has come, and no ACK leaves that it could ride on.
+// hasCreditDue reports whether a CREDIT is due and no ACK is about to leave that could carry it.
 func (a *admission) hasCreditDue() bool {
 	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
 		return false
@@ -251,7 +235,7 @@ func (a *admission) hasCreditDue() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// sendCredit sends what the granter has to say. It returns false when the port has no room.
+// sendCredit sends the granter's CREDIT. It returns false when the port has no room.
 func (a *admission) sendCredit() bool {
 	qp := a.qp
 	e := qp.ep
@@ -267,14 +251,14 @@ func (a *admission) sendCredit() bool {
 	return true
 }
 
-// emitCredit returns what the granter has to say, for which the timer is not set any more.
-func (a *admission) emitCredit() (cc.Notice, bool) {
+// emitCredit returns the granter's control message, for which the timer need not run any more.
+func (a *admission) emitCredit() (cc.ControlMessage, bool) {
 	a.credits.next = 0
 	return a.credits.granter.Emit(false, a.qp.ep.now)
 }
 
-// buildCredit puts a CREDIT in line to leave.
-func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
+// buildCredit builds a CREDIT into b and queues it for transmission.
+func (a *admission) buildCredit(b *packet.Buf, n *cc.ControlMessage, psn wire.PSN) {
 	qp := a.qp
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
@@ -284,16 +268,16 @@ func (a *admission) buildCredit(b *packet.Buf, n *cc.Notice, psn wire.PSN) {
 	a.pushControl(b, frame, packet.ClassAck, n)
 }
 
-func setCredit(t extension.Credit, n *cc.Notice) {
-	flags := extension.CreditAsks.When(n.Flags&cc.NoticeAsks != 0) |
+func setCredit(t extension.Credit, n *cc.ControlMessage) {
+	flags := extension.CreditAsks.When(n.Flags&cc.FlagQuery != 0) |
 		extension.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
 	flags |= extension.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
 		extension.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
 	t.Set(flags, n.Epoch, n.Credits, n.Returned)
 }
 
-// creditLen is how many bytes of TLVs the next ACK needs for what the granter has to say, which it
-// says now.
+// creditLen takes the granter's credits for the next ACK. It returns how many bytes of TLVs they
+// need.
 func (a *admission) creditLen() int {
 	if a == nil || a.credits.granter == nil {
 		return 0
@@ -309,7 +293,7 @@ func (a *admission) creditLen() int {
 	return extension.CreditLen + extension.HostLen
 }
 
-// putCredit writes what creditLen found into the TLVs of an ACK.
+// putCredit writes the credits that creditLen took into the TLVs of an ACK.
 func (a *admission) putCredit(area []byte) {
 	qp := a.qp
 	n := &a.credits.notice
@@ -321,7 +305,7 @@ func (a *admission) putCredit(area []byte) {
 	qp.setTimer()
 }
 
-// receiveCredit hears a CREDIT. One with a PSN that no honest peer has got to says nothing.
+// receiveCredit handles a CREDIT. It drops one with an implausible PSN.
 func (a *admission) receiveCredit(p *wire.Packet) {
 	qp := a.qp
 	t := extension.TLVs(p.TLVs()).Credit()
@@ -334,13 +318,13 @@ func (a *admission) receiveCredit(p *wire.Packet) {
 	a.onCredit(t, p)
 }
 
-// onCredit takes in what a CREDIT says, or an ACK. It returns false when that ended the queue
+// onCredit applies the credits of a CREDIT or an ACK. It returns false if that ended the queue
 // pair.
 func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
 	n := &a.notice
-	*n = cc.Notice{Kind: cc.NoticeCredit, Credits: t.Lines(), Epoch: t.Epoch(),
+	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := extension.TLVs(p.TLVs()).Host(); h != nil {
 		if waited, served, known := h.Residence(); known {
@@ -360,8 +344,8 @@ func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	var err error
 	switch {
 	case f&extension.CreditAsks != 0 && a.credits.granter != nil:
-		n.Flags = cc.NoticeAsks
-		if err = a.credits.granter.Hear(n, now); err == nil {
+		n.Flags = cc.FlagQuery
+		if err = a.credits.granter.Receive(n, now); err == nil {
 			e.counters.CreditQuestions++
 			a.scheduleCredits(now)
 		}
@@ -373,7 +357,7 @@ func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 		e.counters.DropNotice++
 		return true
 	default:
-		if err = a.credits.gate.Hear(n, a.backlog(), now); err == nil {
+		if err = a.credits.gate.Receive(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
 			a.heardAt = now
 			a.scheduleGate()

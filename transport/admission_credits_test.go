@@ -8,15 +8,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// The least that credits can be: a sender that takes one for each line of a message that begins,
-// asks when it has none, and a receiver that returns what is consumed: at once when it is an eighth
-// of all, else 10 us later.
+// A minimal implementation of credits: a sender that takes one for each line of a message that
+// begins, and asks when it has none; and a receiver that returns what is consumed, at once when it
+// is an eighth of all credits, and 10 us later otherwise.
 
 const (
 	creditLine  = 64
@@ -29,7 +30,7 @@ func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine 
 type plainCredit struct {
 	lines, epoch    uint32
 	taken, returned uint64
-	most            uint64 // lines out at once
+	most            uint64 // most lines out at once
 	askAt           units.Time
 	asked           int
 	served          units.Duration
@@ -43,7 +44,7 @@ func (g *plainCredit) Agree(t cc.CreditTerms)                     { g.agreed, g.
 func (g *plainCredit) Posted(units.Bytes, cc.Backlog, units.Time) {}
 func (g *plainCredit) Lost(units.Bytes, cc.Backlog, units.Time)   {}
 func (g *plainCredit) Next() units.Time                           { return g.askAt }
-func (g *plainCredit) Wants() cc.MarkSet                          { return 0 }
+func (g *plainCredit) Marks() cc.MarkSet                          { return 0 }
 
 func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
 	g.answered += n
@@ -63,7 +64,7 @@ func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
 	return false
 }
 
-func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+func (g *plainCredit) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
 		g.taken += linesOf(p.Message)
 		g.most = max(g.most, g.taken-g.returned)
@@ -72,8 +73,8 @@ func (g *plainCredit) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
 	return cc.Marks{}
 }
 
-func (g *plainCredit) Hear(n *cc.Notice, _ cc.Backlog, _ units.Time) error {
-	if n.Kind != cc.NoticeCredit {
+func (g *plainCredit) Receive(n *cc.ControlMessage, _ cc.Backlog, _ units.Time) error {
+	if n.Kind != cc.CREDIT {
 		return errNonsense
 	}
 	if n.Returned > g.taken {
@@ -88,10 +89,10 @@ func (g *plainCredit) Hear(n *cc.Notice, _ cc.Backlog, _ units.Time) error {
 	return nil
 }
 
-func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	g.asked++
 	g.askAt = now.Add(askAfter)
-	return cc.Notice{Kind: cc.NoticeCredit, Flags: cc.NoticeAsks, Returned: g.returned}, true
+	return cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: g.returned}, true
 }
 
 type plainReturner struct {
@@ -100,7 +101,7 @@ type plainReturner struct {
 	agreed     cc.CreditTerms
 	delivered  units.Bytes
 	done, told uint64
-	owed       bool // an answer
+	owed       bool // an answer is to be sent
 	at         units.Time
 	served     units.Duration
 	forges     uint64
@@ -127,7 +128,7 @@ func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
 	}
 }
 
-func (r *plainReturner) Hear(n *cc.Notice, now units.Time) error {
+func (r *plainReturner) Receive(n *cc.ControlMessage, now units.Time) error {
 	if n.Returned > r.done {
 		return cc.ErrForged
 	}
@@ -136,13 +137,13 @@ func (r *plainReturner) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.Notice, bool) {
+func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.ControlMessage, bool) {
 	r.at = 0
 	if r.told == r.done && !r.owed && r.forges == 0 {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	r.told, r.owed = r.done, false
-	return cc.Notice{Kind: cc.NoticeCredit, Credits: r.agreed.Lines, Epoch: 3,
+	return cc.ControlMessage{Kind: cc.CREDIT, Credits: r.agreed.Lines, Epoch: 3,
 		Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
 		Waited: units.Microsecond, Served: r.served}, true
 }
@@ -155,15 +156,15 @@ func aReturner(lines uint32) *plainReturner {
 	return &plainReturner{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
 }
 
-// creditPair is a connection whose client may send what its server's program has consumed, but so
-// many lines.
+// creditPair is a connection whose client may send what its server's program has consumed, up to
+// the given number of lines.
 func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit,
 	r *plainReturner) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = aCreditGate(), aReturner(lines)
-	require.NoError(t, a.qp.Admit(g))
-	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.admit(g))
+	require.NoError(t, b.qp.admit(nil, r))
 	o.offers = true
 	p.join(a, b, o)
 	return p, a, b, g, r
@@ -173,31 +174,31 @@ func (p *pair) join(a, b *side, o sideOptions) {
 	p.t.Helper()
 	a.connect(p.t, o, b)
 	b.connect(p.t, o, a)
-	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+	p.settle(10 * units.Microsecond) // at time 0 nothing is due, because 0 means never
 }
 
-// messages posts n messages of so many bytes, for which the server has receives.
+// messages posts n messages of the given size, for which the server has receives.
 func (p *pair) messages(a, b *side, n, size int) {
 	for i := range n {
 		b.recv(p.t, uint64(i), 0, size)
-		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, size)}})
 	}
 }
 
-// consumeOne takes the server's oldest completion, if there is one, as consumed.
+// consumeOne consumes the server's oldest completion, if there is one.
 func consumeOne(t testing.TB, b *side) bool {
 	var wc [1]WorkCompletion
 	if b.cq.Poll(wc[:]) == 0 {
 		return false
 	}
 	require.Equal(t, StatusSuccess, wc[0].Status)
-	require.NoError(t, b.qp.Consumed(units.Bytes(wc[0].ByteLen)))
+	require.NoError(t, b.qp.Admission().Consumed(units.Bytes(wc[0].ByteLen)))
 	return true
 }
 
-// No more lines are out than the receiver's cache has, whatever is posted; as many messages go as
-// are consumed.
+// No more lines are out than the receiver's cache has, whatever is posted; as many messages arrive
+// as are consumed.
 func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 64, defaults())
 	assert.Equal(t, cc.CreditTerms{Line: creditLine, Lines: 64}, g.agreed)
@@ -206,7 +207,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p.settle(5 * units.Millisecond)
 	assert.EqualValues(t, 3*1100, r.delivered)
 	assert.Len(t, a.poll(), 3)
-	s := a.qp.AdmissionStats()
+	s := a.qp.Stats().Admission
 	assert.EqualValues(t, 1, s.Blocked)
 	assert.Greater(t, s.BlockedTime, 4*units.Millisecond)
 	assert.Equal(t, 7, s.Messages)
@@ -223,11 +224,11 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p.conserved()
 }
 
-// What is consumed while ACKs leave rides on them: CREDITs of their own are for the end.
+// What is consumed while ACKs leave rides on them; separate CREDITs leave only at the end.
 func TestCreditsRideOnAcks(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	r.served = 700 * units.Nanosecond
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		for consumeOne(t, b) {
 		}
 	})
@@ -242,15 +243,15 @@ func TestCreditsRideOnAcks(t *testing.T) {
 	sent, rode := p.b.counters.CreditsSent, p.b.counters.CreditsOnAcks
 	assert.LessOrEqual(t, sent, uint64(rounds), "one for 64 messages at most")
 	assert.Equal(t, sent+rode, p.a.counters.CreditsHeard)
-	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK tells how long the program took")
+	assert.Equal(t, 700*units.Nanosecond, g.served, "an ACK reports how long the program took")
 }
 
-// What is consumed after an ACK left, in the same instant as what rode on it, is returned in its
+// What is consumed just after an ACK left, at the same time as what rode on it, is returned in
 // time, too.
 func TestCreditsOfOneInstant(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	rode := false
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		if !rode {
 			rode = consumeOne(t, b)
 		}
@@ -264,7 +265,7 @@ func TestCreditsOfOneInstant(t *testing.T) {
 	assert.EqualValues(t, 2, g.returned)
 }
 
-// Lost CREDITs and ACKs, doubled ones and such that come late lose no credit, and make none.
+// Lost, duplicated and late CREDITs and ACKs neither lose credits nor create any.
 func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	seed := testSeed(t)
 	for s := seed; s < seed+20; s++ {
@@ -278,7 +279,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 			return units.Duration(rng.IntN(20)) * units.Microsecond
 		}
 		done := 0
-		p.b.OnRound(func(units.Time) {
+		p.b.Loop().OnRound(func(units.Time) {
 			if rng.IntN(3) == 0 && consumeOne(t, b) {
 				done++
 			}
@@ -298,7 +299,8 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	}
 }
 
-// A receiver whose program takes long answers, and so is waited for; one that says nothing is dead.
+// A receiver whose program is slow replies, so the sender waits for it; a silent receiver counts as
+// dead.
 func TestCreditsOfASlowProgram(t *testing.T) {
 	o := defaults()
 	o.timeout, o.retries = 1, 1
@@ -318,19 +320,20 @@ func TestCreditsOfASlowProgram(t *testing.T) {
 	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
 }
 
-// Who returns more than was taken, or knows of more than was returned, is cut off.
+// A receiver that returns more than was taken, or a sender that knows of more than was returned, is
+// disconnected.
 func TestForgedCredits(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
 	require.Len(t, a.poll(), 1)
 	r.forges = 17
-	require.NoError(t, b.qp.Consumed(1024))
+	require.NoError(t, b.qp.Admission().Consumed(1024))
 	p.settle(100 * units.Microsecond)
 	assert.Equal(t, Errored, a.qp.State())
 	assert.EqualValues(t, 1, p.a.counters.CreditsForged)
 	assert.Equal(t, StatusBadRespErr, a.poll()[1].Status)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
@@ -342,14 +345,14 @@ func TestForgedCredits(t *testing.T) {
 	assert.EqualValues(t, 1, p.b.counters.CreditsForged)
 }
 
-// CREDITs that cannot be change nothing, whoever sends them.
+// Impossible CREDITs have no effect, from either end.
 func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
 	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f extension.CreditFlags,
 		lines uint32,
-		returned uint64) *Counters {
+		returned uint64) *Stats {
 		frame := make([]byte, 256)
 		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
 		wire.View[wire.XCH](frame[ext:]).Set(tag, extension.CreditLen)
@@ -369,13 +372,13 @@ func TestVoidCredits(t *testing.T) {
 	}
 	assert.EqualValues(t, 1, forge(a, b, a.tag()+1, 100, 0, 16, 16).DropTag)
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
-		"of what was never sent")
-	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "no lines at all")
+		"acknowledges a packet never sent")
+	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "of zero lines")
 	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, extension.MaxCreditLines+1,
 		16).DropNotice)
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, extension.CreditAsks, 0, 0).DropState,
-		"we give none")
-	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "we need none")
+		"it has no granter")
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "it has no gate")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, extension.CreditAsks, 0, 0).DropNotice)
 	assert.Zero(t, g.returned)
 	forge(a, b, a.tag(), 100, 0, 16, 16)
@@ -386,30 +389,30 @@ func TestVoidCredits(t *testing.T) {
 	assert.EqualValues(t, 1, forge(c, d, 0, 99, 0, 16, 16).DropUnnegotiated)
 }
 
-// What the program may say of messages, and what not.
+// Consumed accepts what is left of the messages, and nothing else.
 func TestConsumed(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 1000, defaults())
-	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "nothing came")
+	require.ErrorIs(t, b.qp.Admission().Consumed(0), ErrInvalid, "nothing came")
 	p.messages(a, b, 2, 100)
 	a.write(t, b, 500) // takes no credits
 	p.await(a, 3)
 	assert.EqualValues(t, 200, r.delivered)
-	require.ErrorIs(t, b.qp.Consumed(201), ErrInvalid, "more than came")
-	require.NoError(t, b.qp.Consumed(200))
-	require.NoError(t, b.qp.Consumed(0))
-	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "two came")
-	require.NoError(t, a.qp.Consumed(1), "of no concern without a granter")
-	a.qp.Answered(100)
+	require.ErrorIs(t, b.qp.Admission().Consumed(201), ErrInvalid, "more than came")
+	require.NoError(t, b.qp.Admission().Consumed(200))
+	require.NoError(t, b.qp.Admission().Consumed(0))
+	require.ErrorIs(t, b.qp.Admission().Consumed(0), ErrInvalid, "two came")
+	require.NoError(t, a.qp.Admission().Consumed(1), "ignored without a granter")
+	a.qp.Admission().Answered(100)
 
 	reporter := r.reporter
 	require.NotNil(t, reporter)
-	b.qp.ToError()
-	require.Nil(t, r.reporter, "what was not consumed is the cache's again")
-	require.NoError(t, b.qp.Consumed(1), "and it may come later")
-	reporter.Ask() // of a connection that is gone
+	b.qp.Modify(Errored, QPAttr{})
+	require.Nil(t, r.reporter, "lines that were not consumed are free again")
+	require.NoError(t, b.qp.Admission().Consumed(1), "Consumed may be called later")
+	reporter.Reschedule() // of a connection that is gone
 }
 
-// A plain WRITE takes credits where both ends have it so; else none would ever come back.
+// A plain WRITE takes credits if both ends agree to that; otherwise nothing would return them.
 func TestWritesTakeCredits(t *testing.T) {
 	for _, have := range [][2]bool{{true, true}, {true, false}, {false, true}} {
 		p := newPair(t)
@@ -417,10 +420,10 @@ func TestWritesTakeCredits(t *testing.T) {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		g, r := aCreditGate(), aReturner(16)
 		g.terms.Writes, r.terms.Writes = have[0], have[1]
-		require.NoError(t, a.qp.Admit(g))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(g))
+		require.NoError(t, b.qp.admit(nil, r))
 		if have[1] {
-			require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid)
+			require.ErrorIs(t, b.qp.consumeOnPost(), ErrInvalid)
 		}
 		o.offers = true
 		p.join(a, b, o)
@@ -429,7 +432,7 @@ func TestWritesTakeCredits(t *testing.T) {
 		if both := have[0] && have[1]; both {
 			assert.EqualValues(t, 8, g.taken)
 			assert.EqualValues(t, 500, r.delivered)
-			require.NoError(t, b.qp.Consumed(500))
+			require.NoError(t, b.qp.Admission().Consumed(500))
 			p.settle(100 * units.Microsecond)
 			assert.EqualValues(t, 8, g.returned)
 		} else {
@@ -439,17 +442,17 @@ func TestWritesTakeCredits(t *testing.T) {
 	}
 }
 
-// Where posting a receive says that the program is done with the oldest message, nothing else does.
+// If posting a receive consumes the oldest message, nothing else does.
 func TestConsumeOnPost(t *testing.T) {
 	o := defaults()
 	o.depth = 4
 	p := newPair(t)
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid, "no granter")
+	require.ErrorIs(t, b.qp.consumeOnPost(), ErrInvalid, "no granter")
 	g, r := aCreditGate(), aReturner(32)
-	require.NoError(t, a.qp.Admit(g))
-	require.NoError(t, b.qp.Admit(nil, r))
-	require.NoError(t, b.qp.ConsumeOnPost())
+	require.NoError(t, a.qp.admit(g))
+	require.NoError(t, b.qp.admit(nil, r))
+	require.NoError(t, b.qp.consumeOnPost())
 	o.offers = true
 	p.join(a, b, o)
 	sizes := []int{1, 64, 65, 1000, 2048, 3, 700, 2048, 12, 0, 64}
@@ -471,7 +474,7 @@ func TestConsumeOnPost(t *testing.T) {
 		// for which no receive is posted
 		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
 			RKey: b.mr.RKey})
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	for ; posted-4 < len(sizes); posted++ {
@@ -482,18 +485,18 @@ func TestConsumeOnPost(t *testing.T) {
 	p.settle(units.Millisecond)
 	assert.Equal(t, g.taken, r.done)
 	assert.Equal(t, g.taken, g.returned)
-	require.ErrorIs(t, b.qp.Consumed(1), ErrInvalid)
-	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrState)
+	require.ErrorIs(t, b.qp.Admission().Consumed(1), ErrInvalid)
+	require.ErrorIs(t, b.qp.consumeOnPost(), ErrState)
 
 	srq, err := p.b.CreateSRQ(b.pd, 4, 1)
 	require.NoError(t, err)
 	o.srq, o.pd = srq, b.pd
 	c := o.make(t, p.b)
-	require.NoError(t, c.qp.Admit(nil, aReturner(1)))
-	require.ErrorIs(t, c.qp.ConsumeOnPost(), ErrInvalid)
+	require.NoError(t, c.qp.admit(nil, aReturner(1)))
+	require.ErrorIs(t, c.qp.consumeOnPost(), ErrInvalid)
 }
 
-// Request and response may return credits: then the program says so, and CREDITs do not.
+// With responses that return credits the program reports them, and CREDITs do not return them.
 func TestAnswersReturnCredits(t *testing.T) {
 	o := defaults()
 	for _, both := range []bool{true, false} {
@@ -501,8 +504,8 @@ func TestAnswersReturnCredits(t *testing.T) {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		g, r := aCreditGate(), aReturner(16)
 		g.terms.Responses, r.terms.Responses = true, both
-		require.NoError(t, a.qp.Admit(g))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(g))
+		require.NoError(t, b.qp.admit(nil, r))
 		o.offers = true
 		p.join(a, b, o)
 		require.Equal(t, both, g.agreed.Responses)
@@ -510,14 +513,14 @@ func TestAnswersReturnCredits(t *testing.T) {
 		p.messages(a, b, 2, 1024)
 		p.settle(units.Millisecond)
 		require.True(t, consumeOne(t, b))
-		a.qp.Answered(1024)
+		a.qp.Admission().Answered(1024)
 		p.await(a, 2)
 		assert.EqualValues(t, 16, g.returned)
 		assert.EqualValues(t, 1024, g.answered)
 	}
 }
 
-// Of gates and granters each is there for a peer that has the other half, and for no other.
+// Each gate and granter is used with a peer that has the counterpart, and with no other.
 func TestCreditsNeedThePeer(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -544,70 +547,71 @@ func TestCreditsNeedThePeer(t *testing.T) {
 			p := newPair(t)
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
-			require.NoError(t, a.qp.Admit(c.gate))
-			require.NoError(t, b.qp.Admit(nil, c.granter))
+			require.NoError(t, a.qp.admit(c.gate))
+			require.NoError(t, b.qp.admit(nil, c.granter))
 			assert.Equal(t, c.offer, a.qp.Offer().Features&(wire.FeatureCredit|wire.FeatureToken))
 			o.offers, o.without = true, c.without
 			p.join(a, b, o)
 			if c.gates == 0 {
-				assert.False(t, a.qp.Admitted())
+				assert.False(t, a.qp.Stats().Admission.Active)
 			} else {
 				assert.Len(t, cc.Parts(a.qp.adm.gate), c.gates)
 			}
-			assert.Equal(t, c.grants, b.qp.Admitted())
+			assert.Equal(t, c.grants, b.qp.Stats().Admission.Active)
 			p.messages(a, b, 1, 1000)
 			p.await(a, 1)
 		})
 	}
 	p := newPair(t)
 	a := defaults().make(t, p.a)
-	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
-	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
+	require.ErrorIs(t, a.qp.admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
+	require.ErrorIs(t, a.qp.admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
 	for _, line := range []units.Bytes{0, 8, 48, 8192} {
-		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
+		require.ErrorIs(t, a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
 			ErrInvalid)
 	}
 	require.ErrorIs(t,
-		a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
+		a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
 		ErrInvalid)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 }
 
-// With tokens and credits a message waits for both, and each half hears its own.
+// With tokens and credits a message waits for both, and each half gets its own control messages.
 func TestTokensAndCredits(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(),
 		aReturner(32)
-	require.NoError(t, a.qp.Admit(cc.AllOf(tokens, credits)))
-	require.NoError(t, b.qp.Admit(nil, granter, returner))
+	require.NoError(t, a.qp.admit(cc.AllOf(tokens, credits)))
+	require.NoError(t, b.qp.admit(nil, granter, returner))
 	o.offers = true
 	p.join(a, b, o)
 	p.messages(a, b, 10, 2048)
 	p.settle(units.Millisecond)
 	assert.EqualValues(t, 2048, returner.delivered)
 	assert.EqualValues(t, 2048, tokens.spent)
-	assert.Greater(t, granter.limit, tokens.spent, "tokens are there")
-	p.b.OnRound(func(units.Time) { consumeOne(t, b) })
+	assert.Greater(t, granter.limit, tokens.spent, "there are tokens")
+	p.b.Loop().OnRound(func(units.Time) { consumeOne(t, b) })
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
 	assert.EqualValues(t, 320, credits.taken)
 	assert.LessOrEqual(t, credits.most, uint64(32))
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
 	for _, n := range tokens.heard {
-		assert.Equal(t, cc.NoticeToken, n.Kind)
+		assert.Equal(t, cc.TOKEN, n.Kind)
 	}
 	p.conserved()
 }
 
-// What go-back-N sends again has its credits.
+// What go-back-N retransmits takes no further credits.
 func TestCreditsAreTakenOnce(t *testing.T) {
 	for _, rate := range []units.BitRate{0, units.Gbps} {
 		o := defaults()
 		o.without = wire.FeatureSACK
 		if rate > 0 {
-			o.algorithm = &steered{decision: cc.Decision{Rate: rate, Window: DefaultWindow}}
+			o.algorithm = &steered{decision: cc.Decision{Rate: rate,
+				Window: endpoint.DefaultWindow}}
 		}
 		p, a, b, g, _ := creditPair(t, 16, o)
 		n := 0

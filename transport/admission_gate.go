@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// backlog returns what the queue pair has in hand, less READs and atomics, which nobody admits. It
-// takes as long however much that is: a gate is told with each message that is posted and each
-// packet that leaves.
+// backlog returns what the queue pair has waiting and in flight, without READs and atomics, which
+// need no admission. Its cost does not depend on the length of the queue: it is called for each
+// message that is posted and each packet that leaves.
 func (a *admission) backlog() cc.Backlog {
 	qp := a.qp
 	waits := qp.snd.left() - qp.loss.flight()
@@ -20,21 +20,21 @@ func (a *admission) backlog() cc.Backlog {
 	return cc.Backlog{Waits: max(0, waits), InFlight: qp.loss.flight() - a.reading}
 }
 
-// addReading notes that READs and atomics have size bytes more in flight, or less.
+// addReading adds size bytes, which may be negative, to what READs and atomics have in flight.
 func (a *admission) addReading(size units.Bytes) {
 	if a != nil {
 		a.reading = max(0, a.reading+size)
 	}
 }
 
-// clearReading notes that nothing of them is in flight any more.
+// clearReading records that READs and atomics have nothing in flight any more.
 func (a *admission) clearReading() {
 	if a != nil {
 		a.reading = 0
 	}
 }
 
-// toRead returns what READs and atomics are still to ask for, or to ask for again.
+// toRead returns how many bytes READs and atomics have yet to request, or to request again.
 func (a *admission) toRead() units.Bytes {
 	qp := a.qp
 	left := a.readBytes - a.reading
@@ -67,12 +67,12 @@ func (a *admission) admits(w *sendWQE, k uint32, again bool, now units.Time) boo
 		qp.ep.counters.Blocked++
 	}
 	qp.loss.expectTimer(now)
-	a.scheduleGate() // it may have noted that it said no
+	a.scheduleGate() // the gate may have a control message now that it has refused
 	return false
 }
 
-// admitsNext reports whether the gate lets packet k of w leave, the SEND or WRITE whose turn it
-// is: for the first time, or since the queue pair went back.
+// admitsNext reports whether the gate lets packet k of w leave, the next packet of a SEND or WRITE:
+// for the first time, or again after the queue pair went back.
 func (a *admission) admitsNext(w *sendWQE, k uint32, now units.Time) bool {
 	if a == nil {
 		return true
@@ -81,7 +81,7 @@ func (a *admission) admitsNext(w *sendWQE, k uint32, now units.Time) bool {
 	return a.admits(w, k, qp.snd.nextPSN().Before(qp.loss.highest()), now)
 }
 
-// admitsLost reports whether the gate lets the oldest lost packet leave, of which there is one.
+// admitsLost reports whether the gate lets the oldest lost packet leave. There must be one.
 func (a *admission) admitsLost(now units.Time) bool {
 	if a == nil {
 		return true
@@ -91,11 +91,11 @@ func (a *admission) admitsLost(now units.Time) bool {
 	return w.op.hasResponse() || a.admits(w, uint32(psn.Sub(w.first)), true, now)
 }
 
-// grantTLVs is how much longer a packet is that says by which token it left.
+// grantTLVs is how many bytes the number of its grant adds to a packet.
 const grantTLVs = wire.XCHLen + wire.InnerLen + extension.GrantLen
 
-// openGrant begins an XDATA that says by which token it leaves, with op in it. It returns how long
-// that beginning is.
+// openGrant writes the header of an XDATA that carries op and the number of its grant. It returns
+// the length of the header.
 func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	wire.View[wire.XCH](frame).Set(a.qp.sendTag, extension.GrantLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
@@ -103,23 +103,22 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	return grantTLVs
 }
 
-// passGate tells the gate that the packet it was just asked about leaves. It returns the marks of
-// its
-// BTH.
+// passGate notifies the gate that the packet it has just admitted leaves. It returns the marks of
+// the packet's BTH.
 func (a *admission) passGate(now units.Time) (f wire.Flags) {
-	// or the timer is the oldest's, whatever else tokens let go
+	// otherwise the timer is the oldest packet's, whatever other packets the tokens release
 	if a.reopen() && a.qp.loss.isOldestUnsent() {
-		a.qp.loss.startTimer(now) // it ran for the peer to say something
+		a.qp.loss.startTimer(now) // it ran for a control message of the peer
 	}
-	a.marks = a.gate.Took(&a.out, now)
-	a.qp.adm.scheduleGate() // what had to go before it speaks may have gone
+	a.marks = a.gate.Sent(&a.out, now)
+	a.qp.adm.scheduleGate() // its control message may have waited for this packet to leave
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
 	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
 }
 
-// onLeave tells the gate that the packet it was just asked about leaves, and returns the marks of
-// its BTH.
+// onLeave notifies the gate, if there is one, that the packet it has just admitted leaves. It
+// returns the marks of the packet's BTH.
 func (a *admission) onLeave(now units.Time) wire.Flags {
 	if a.gate == nil {
 		return 0
@@ -127,7 +126,7 @@ func (a *admission) onLeave(now units.Time) wire.Flags {
 	return a.passGate(now)
 }
 
-// trafficClass returns the traffic class of the packet that leaves, if it is not that of its flow.
+// trafficClass returns the traffic class of the packet that leaves if it differs from its flow's.
 func (a *admission) trafficClass() (class uint8, ok bool) {
 	if a == nil || !a.marks.Classed {
 		return 0, false
@@ -135,7 +134,7 @@ func (a *admission) trafficClass() (class uint8, ok bool) {
 	return a.marks.TrafficClass, true
 }
 
-// onLost tells the gate that what had left waits again.
+// onLost notifies the gate that bytes which had left wait again.
 func (a *admission) onLost(bytes units.Bytes) {
 	if a != nil && a.gate != nil && bytes > 0 {
 		a.gate.Lost(bytes, a.backlog(), a.qp.ep.now)
@@ -143,7 +142,7 @@ func (a *admission) onLost(bytes units.Bytes) {
 	}
 }
 
-// onPosted tells the gate of a message.
+// onPosted records a posted request, and notifies the gate of a message.
 func (a *admission) onPosted(w *sendWQE) {
 	switch qp := a.qp; {
 	case w.op.hasResponse():
@@ -155,7 +154,8 @@ func (a *admission) onPosted(w *sendWQE) {
 	}
 }
 
-// onCompleted notes the end of a request; one that was refused when it was posted has no packets.
+// onCompleted records the end of a request. A request that was refused when it was posted has no
+// packets.
 func (a *admission) onCompleted(w *sendWQE) {
 	if w.op.hasResponse() && w.packets > 0 {
 		a.reads--
@@ -163,7 +163,7 @@ func (a *admission) onCompleted(w *sendWQE) {
 	}
 }
 
-// scheduleGate sees to it that the gate says what it has to say.
+// scheduleGate schedules a control message of the gate that is due, or sets the timer for the next.
 func (a *admission) scheduleGate() {
 	qp := a.qp
 	switch next := a.gate.Next(); {
@@ -176,7 +176,7 @@ func (a *admission) scheduleGate() {
 	}
 }
 
-// hasGateControl reports whether the gate has something to say now.
+// hasGateControl reports whether a control message of the gate is due.
 func (a *admission) hasGateControl() bool {
 	if a == nil || a.gate == nil {
 		return false
@@ -189,5 +189,6 @@ func (a *admission) hasGateControl() bool {
 	return next != 0 && !next.After(qp.ep.now)
 }
 
-// gateKinds is how many kinds of Notices a gate may have to say at once: of tokens and of credits.
+// gateKinds is how many kinds of control messages a gate may have at once: of tokens and
+// of credits.
 const gateKinds = 2

@@ -6,12 +6,11 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What a responder knows of packets that left its peer and are not here: those before one that is,
-// and those whose header is.
+// The responder's view of packets that left its peer and did not arrive: those before one that
+// arrived, and those of which only the header did.
 
-// onSeen notes that everything before psn has left the peer: what is not here of that is missing,
-// at
-// once or when it has had its time.
+// onSeen records that the peer has sent everything before psn. What has not arrived of that is
+// missing: at once, or when the reordering window is over.
 func (a *admission) onSeen(psn wire.PSN, now units.Time) {
 	if !psn.After(a.seen) {
 		return
@@ -25,8 +24,8 @@ func (a *admission) onSeen(psn wire.PSN, now units.Time) {
 	}
 }
 
-// reportMissingBefore tells the granter of what is missing before psn. Packets whose header came
-// it knows of.
+// reportMissingBefore reports what is missing before psn to the granter. Packets whose header
+// arrived have been reported already.
 func (a *admission) reportMissingBefore(psn wire.PSN, now units.Time) {
 	if a.told.Before(a.qp.rcv.expected()) {
 		a.told = a.qp.rcv.expected()
@@ -45,15 +44,15 @@ func (a *admission) reportMissingBefore(psn wire.PSN, now units.Time) {
 	}
 }
 
-// reportMissing tells the granter that packets of so many bytes, at most, left the peer and did
-// not come.
+// reportMissing reports to the granter that packets left the peer and did not arrive; bytes is an
+// upper bound of their payload.
 func (a *admission) reportMissing(packets int, bytes units.Bytes, now units.Time) {
 	a.qp.ep.counters.Missing += uint64(packets)
 	a.granter.Missing(packets, bytes, now)
 }
 
-// receiveTrimmed handles a frame that is shorter than it says: cut by a switch if it has the DSCP
-// of such, else broken.
+// receiveTrimmed handles a frame that is shorter than its headers say: trimmed by a switch if it
+// has the DSCP for that, malformed otherwise.
 func (e *Endpoint) receiveTrimmed(frame []byte) {
 	c, p := &e.counters, &e.pkt
 	payload, err := p.ParseTrimmed(frame)
@@ -85,10 +84,10 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 	}
 }
 
-// receiveTrimmed takes note of a packet of so many bytes whose header is all that came. It says
-// nothing of the packets before it, which wait in the queue that it found full. That a packet is
-// missing which was overtaken, too, is told once; but one whose header came before was sent again,
-// and is missing again.
+// receiveTrimmed handles a packet trimmed to its header, whose payload had the given length. The
+// header shows nothing of the packets before it, which wait in the queue that it found full. A
+// packet that was reported missing because it was overtaken is not reported again. One whose header
+// came before was sent again, and is missing again.
 func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 	qp := a.qp
 	e := qp.ep
@@ -99,7 +98,8 @@ func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 		return
 	}
 	e.counters.Trimmed++
-	if a.cut.has(p.PSN) || !p.PSN.Before(a.told) { // else it was overtaken
+	// otherwise it was reported when it was overtaken
+	if a.cut.has(p.PSN) || !p.PSN.Before(a.told) {
 		a.reportMissing(1, bytes, e.now)
 	}
 	a.cut.add(p.PSN)
@@ -107,7 +107,8 @@ func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 	a.scheduleGranter(e.now)
 }
 
-// dropped notes that psn, of so many bytes, came before its turn, and there was no room for it.
+// dropped records that psn, with a payload of the given length, arrived out of order and was
+// dropped.
 func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
 	if qp := a.qp; psn.Before(qp.rcv.expected().Add(uint32(qp.sackBits))) {
 		a.cut.add(psn)
@@ -123,24 +124,24 @@ func (a *admission) hasMissing() bool {
 	return a.told.After(qp.rcv.expected()) || !a.cut.isEmpty()
 }
 
-// mostPasses is how many lists of headers alone may pass over the oldest packet.
+// mostPasses is how many lists of trimmed packets alone may skip the oldest packet.
 const mostPasses = 2
 
-// missingRanges returns which, as far as a TOKEN can tell. They are valid until the next call.
-// Packets whose headers came go first, alone, and each but once for a header: who hears of them
-// sends them again at once, whenever it did before.
+// missingRanges returns the missing packets, as many as fit in a TOKEN. They are valid until the
+// next call. Packets whose headers came go first, without others, and once for each header: the
+// peer retransmits them at once, however recently it did so before.
 func (a *admission) missingRanges() (ranges []extension.Range, trimmed bool) {
 	qp := a.qp
 	for i := range a.cut {
 		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
 	}
-	// it is lost, and not its payload alone
+	// the oldest packet is lost, not only trimmed
 	if oldest := qp.rcv.expected(); trimmed && !a.cut.has(oldest) && a.told.After(oldest) {
 		if a.passed != oldest {
 			a.passed, a.passes = oldest, 0
 		}
 		if a.passes++; a.passes > mostPasses {
-			// with new headers for each list it never had its turn
+			// new headers before each list would keep the oldest packet out of all of them
 			a.passes, trimmed = mostPasses, false
 		}
 	}
@@ -167,8 +168,8 @@ func (a *admission) missingRanges() (ranges []extension.Range, trimmed bool) {
 	return e.ranges[:n], trimmed
 }
 
-// isMissing reports whether psn, which is less than a window ahead, is missing, and not merely to
-// come.
+// isMissing reports whether psn, which is less than a window ahead, is missing rather than not sent
+// yet.
 func (a *admission) isMissing(psn wire.PSN) bool {
 	qp := a.qp
 	if psn != qp.rcv.expected() && qp.rcv.holds(psn) {

@@ -16,14 +16,14 @@ import (
 
 const trimmedDSCP = 50
 
-// trimmed is what a switch leaves of a frame.
+// trimmed returns what a switch leaves of a frame that it trims.
 func trimmed(frame []byte) []byte {
 	wire.View[wire.IPv4](frame[14:]).TOS = trimmedDSCP << 2
 	wire.View[wire.IPv4](frame[14:]).UpdateChecksum()
 	return frame[:60]
 }
 
-// absent shows what the responder of a queue pair misses.
+// absent lists what the responder of a queue pair misses.
 func (qp *QueuePair) absent() string {
 	var ranges []string
 	missing, _ := qp.adm.missingRanges()
@@ -43,20 +43,20 @@ func granted(t *testing.T, o sideOptions) (p *pair, b *side, r *plainGranter) {
 	return p, b, r
 }
 
-// What is missing follows from what came: whole, or cut to its headers. A number is the PSN of a
-// packet that comes, with a minus one that comes trimmed.
+// What is missing follows from the packets that arrived, in full or trimmed to their headers. A
+// number is the PSN of a packet that arrives; a negative one arrives trimmed.
 func TestMissing(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		comes   []int
 		absent  string
-		told    int // packets, each loss once
+		told    int // packets reported missing, each loss once
 		dropped int
 	}{
 		{"nothing came", nil, "", 0, 0},
 		{"in order", []int{100, 101, 102}, "", 0, 0},
 		{"a gap", []int{100, 103}, "101+2", 2, 0},
-		{"two gaps, told as they appear", []int{101, 103, 104, 107}, "100+1 102+1 105+2", 4, 0},
+		{"two gaps, reported as they appear", []int{101, 103, 104, 107}, "100+1 102+1 105+2", 4, 0},
 		{"a gap closes", []int{101, 100}, "", 1, 0},
 		{"half of a gap closes", []int{100, 104, 102}, "101+1 103+1", 3, 0},
 		{"twice", []int{102, 102}, "100+2", 2, 0},
@@ -68,14 +68,14 @@ func TestMissing(t *testing.T) {
 		{"before its turn", []int{-103, 100, 103}, "101+2", 3, 0},
 		{"trimmed again", []int{100, -103, -103}, "103+1", 2, 0},
 		{"the expected one trimmed", []int{-100, 101}, "100+1", 1, 0},
-		{"overtaken, then its header: told once", []int{100, 102, -101}, "101+1", 1, 0},
+		{"overtaken, then its header: reported once", []int{100, 102, -101}, "101+1", 1, 0},
 		{"overtaken, then its header, then trimmed again", []int{100, 102, -101, -101}, "101+1", 2,
 			0},
 		{"header of what is here", []int{102, -102}, "100+2", 2, 1},
 		{"header of what was executed", []int{100, -100}, "", 0, 1},
-		{"the last that a SACK tells of", []int{-611}, "611+1", 1, 0},
+		{"the last that a SACK covers", []int{-611}, "611+1", 1, 0},
 		{"beyond", []int{-612}, "", 0, 1},
-		{"a long row is told in parts", []int{400}, "100+255 355+45", 300, 0},
+		{"a long row is listed in parts", []int{400}, "100+255 355+45", 300, 0},
 		{"headers of two windows", []int{-101, 100, 101, 102}, "", 1, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -103,8 +103,8 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// Packets that were trimmed are listed alone, once for each header; after that with all that is
-// missing.
+// Trimmed packets are listed without others, once for each header, and after that with everything
+// that is missing.
 func TestTrimmedAreListedOnce(t *testing.T) {
 	p, b, _ := granted(t, selective())
 	f := newForger(p, b)
@@ -116,8 +116,8 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 	for _, step := range []struct {
 		psn    wire.PSN
 		spoil  func([]byte) []byte
-		first  []extension.Range // of the list that comes next, alone
-		behind string            // and of the one behind it
+		first  []extension.Range // of the next list, trimmed packets only
+		behind string            // of the list after it
 	}{
 		{104, trimmed, []extension.Range{{First: 104, Count: 1}}, "104+1"},
 		{103, nil, nil, "100+3 104+1"},
@@ -137,7 +137,7 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 	}
 }
 
-// Of what was kept so long as there was room, and dropped after, the latter is missing, too.
+// Packets that were dropped when there was no room any more are missing, those held are not.
 func TestMissingForWantOfBuffers(t *testing.T) {
 	p, b, r := granted(t, selective())
 	p.b.maxHeld = 2
@@ -147,13 +147,13 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 	}
 	p.settle(units.Microsecond)
 	assert.Equal(t, "103+3", b.qp.absent(),
-		"once alone: who knows that they came can say so for sure")
+		"first without others: these packets are lost for certain")
 	assert.Equal(t, "100+1 103+3", b.qp.absent())
 	assert.Equal(t, 4, r.missing)
 	p.conserved()
 }
 
-// wishful has a TOKEN go for what is missing.
+// wishful is a granter that has a TOKEN to send when something is missing.
 type wishful struct{ *plainGranter }
 
 func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
@@ -161,8 +161,8 @@ func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
 	g.next = now
 }
 
-// Who is told that something is missing speaks at once, whatever told it: a packet for which there
-// is no buffer, a READ behind a gap.
+// A granter that is notified of missing packets sends its TOKEN at once, whatever the cause: a
+// packet for which there is no buffer, or a READ behind a gap.
 func TestMissingIsAskedForAtOnce(t *testing.T) {
 	for name, come := range map[string]func(*forger, *pair){
 		"no buffer": func(f *forger, p *pair) {
@@ -186,8 +186,8 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 	}
 }
 
-// Where the network reorders, what others overtook has its time to come before it is missing;
-// trimmed packets have not.
+// In a network that reorders, an overtaken packet is missing only after the reordering window; a
+// trimmed packet is missing at once.
 func TestMissingWithPatience(t *testing.T) {
 	const us = units.Microsecond
 	o := selective()
@@ -198,7 +198,7 @@ func TestMissingWithPatience(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(0)
 	}
-	says := func(told int, absent string) {
+	expect := func(told int, absent string) {
 		t.Helper()
 		assert.Equal(t, told, r.missing)
 		assert.Equal(t, absent, b.qp.absent())
@@ -206,82 +206,82 @@ func TestMissingWithPatience(t *testing.T) {
 	}
 	send(100, nil)
 	send(103, nil)
-	says(0, "")
+	expect(0, "")
 	p.settle(3 * us)
 	send(106, nil)
 	send(101, nil)
 	send(108, trimmed)
-	says(1, "108+1")
-	p.settle(7 * us) // 10 since 103 came, with the quarter that may be added
-	says(2, "102+1 108+1")
+	expect(1, "108+1")
+	p.settle(7 * us) // 10 since 103 arrived, and the quarter that may be added
+	expect(2, "102+1 108+1")
 	p.settle(3 * us)
-	says(4, "102+1 104+2 108+1")
+	expect(4, "102+1 104+2 108+1")
 	for _, psn := range []wire.PSN{104, 102, 105, 107, 108} {
 		send(psn, nil)
 	}
-	says(4, "")
+	expect(4, "")
 	send(111, nil)
 	send(109, nil)
 	send(110, nil)
 	p.settle(20 * us)
-	says(4, "")
+	expect(4, "")
 	p.conserved()
 }
 
-// Headers that say nothing are dropped, each under its own name, and change nothing.
+// Useless headers are dropped, each kind with its own counter, and have no effect.
 func TestDroppedHeaders(t *testing.T) {
 	data := wire.Fields{Op: wire.RCWriteMiddle, PSN: 101}
 	for _, c := range []struct {
 		name   string
 		fields wire.Fields
 		plain  bool  // go-back-N
-		free   bool  // nobody grants
-		dscp   uint8 // that the endpoint was told
+		free   bool  // there is no granter
+		dscp   uint8 // Config.TrimmedDSCP
 		addr   func(*wire.Address)
 		spoil  func([]byte) []byte
-		count  func(*Counters) uint64
+		count  func(*Stats) uint64
 	}{
-		{"nobody trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+		{"no switch trims", data, false, false, 0, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
-		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
 		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			f[24]++
 			return f
-		}, func(c *Counters) uint64 { return c.DropIPHeader }},
+		}, func(c *Stats) uint64 { return c.DropIPHeader }},
 		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			return f[:50]
-		}, func(c *Counters) uint64 { return c.DropTruncated }},
+		}, func(c *Stats) uint64 { return c.DropTruncated }},
 		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.DestQP += 5
-		}, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		}, nil, func(c *Stats) uint64 { return c.DropUnknownQP }},
 		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropWrongService
 			}},
 		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.Src = netip.MustParseAddr("10.0.0.9")
-		}, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		}, nil, func(c *Stats) uint64 { return c.DropPeer }},
 		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.PKey = 0x8123
-		}, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		}, nil, func(c *Stats) uint64 { return c.DropPKey }},
 		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropTrimmed
 			}},
-		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
-		{"nobody grants", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
 		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,
 			func(f []byte) []byte {
 				f[54] = 0x10
 				return f
-			}, func(c *Counters) uint64 { return c.DropTag }},
+			}, func(c *Stats) uint64 { return c.DropTag }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := selective()
@@ -316,8 +316,8 @@ func TestDroppedHeaders(t *testing.T) {
 	}
 }
 
-// FuzzTrimmed: whatever comes, whole, trimmed or cut anywhere, what is missing is ahead, not here,
-// in order, and of what the granter was told no less.
+// FuzzTrimmed checks that, whatever arrives, in full, trimmed or cut anywhere, the missing packets
+// are ahead, not held and in order, and no fewer than reported to the granter.
 func FuzzTrimmed(f *testing.F) {
 	f.Add([]byte{0, 60, 3, 60, 3, 200, 4, 0, 1, 0}, uint8(trimmedDSCP))
 	f.Add([]byte{200, 54, 255, 0, 100, 59, 0, 0}, uint8(trimmedDSCP))

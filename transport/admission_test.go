@@ -17,8 +17,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The least that receiver-driven control can be: a sender that says what waits, a receiver that
-// grants it, so much at a time, and both say again every 50 us what was not heard of.
+// A minimal receiver-driven control: a sender that reports what waits, a receiver that grants it,
+// so much at a time, and both repeat every 50 us what was not answered.
 
 const (
 	grantAtATime = 4096
@@ -33,10 +33,10 @@ type plainGate struct {
 	waits        units.Bytes
 	marks        cc.Marks
 	wants        cc.MarkSet
-	heard        []cc.Notice
+	heard        []cc.ControlMessage
 	posted, lost units.Bytes
 	withData     bool
-	deaf         bool // takes nothing down
+	deaf         bool // ignores control messages
 }
 
 func (g *plainGate) Posted(n units.Bytes, b cc.Backlog, now units.Time) {
@@ -47,7 +47,7 @@ func (g *plainGate) Ready(p *cc.Outgoing, _ units.Time) bool {
 	return uint32(p.Bytes) <= g.limit-g.spent
 }
 
-func (g *plainGate) Took(p *cc.Outgoing, _ units.Time) cc.Marks {
+func (g *plainGate) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	g.spent += uint32(p.Bytes)
 	g.waits = p.Waits - p.Bytes
 	return g.marks
@@ -57,7 +57,7 @@ func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
 	g.lost, g.waits, g.next = g.lost+n, b.Waits, now
 }
 
-func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
+func (g *plainGate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) error {
 	if !g.deaf {
 		g.heard = append(g.heard, *n)
 	}
@@ -70,17 +70,17 @@ func (g *plainGate) Hear(n *cc.Notice, _ cc.Backlog, now units.Time) error {
 	return nil
 }
 
-func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	g.waits, g.next = b.Waits, 0
 	if b.Waits > 0 {
 		g.next = now.Add(grantAgain)
 	}
-	return cc.Notice{Kind: cc.NoticeRTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
-		Seq: 9, Flags: cc.NoticeEnds, WithData: g.withData}, true
+	return cc.ControlMessage{Kind: cc.RTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
+		Seq: 9, Flags: cc.FlagEnd, WithData: g.withData}, true
 }
 
 func (g *plainGate) Next() units.Time  { return g.next }
-func (g *plainGate) Wants() cc.MarkSet { return g.wants }
+func (g *plainGate) Marks() cc.MarkSet { return g.wants }
 
 type plainGranter struct {
 	demand, limit uint32
@@ -90,7 +90,7 @@ type plainGranter struct {
 	next          units.Time
 	seq           uint16
 	arrivals      []cc.Arrival
-	heard         []cc.Notice
+	heard         []cc.ControlMessage
 	queue         int
 	rank          int
 	releases      units.Bytes
@@ -122,7 +122,7 @@ func (g *plainGranter) more(now units.Time) {
 func (g *plainGranter) Missing(n int, _ units.Bytes, _ units.Time) { g.missing += n }
 func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
 
-func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
+func (g *plainGranter) Receive(n *cc.ControlMessage, now units.Time) error {
 	if !g.deaf {
 		g.heard = append(g.heard, *n)
 	}
@@ -137,33 +137,33 @@ func (g *plainGranter) Hear(n *cc.Notice, now units.Time) error {
 	return nil
 }
 
-func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	if g.limit-min(g.came, g.limit) < g.window {
 		g.limit += min(grantAtATime, g.demand-g.limit)
 	}
 	g.seq++
 	g.more(now)
-	return cc.Notice{Kind: cc.NoticeToken, Limit: g.limit, Seq: g.seq, Priority: 5,
+	return cc.ControlMessage{Kind: cc.TOKEN, Limit: g.limit, Seq: g.seq, Priority: 5,
 		Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0,
 		Classed: true}, true
 }
 
-func (g *plainGranter) Next() units.Time                   { return g.next }
-func (g *plainGranter) Rank() int                          { return g.rank }
-func (g *plainGranter) Queue() int                         { return g.queue }
-func (g *plainGranter) Algorithm() cc.Algorithm            { return g.algorithm }
-func (g *plainGranter) Attach(r cc.Reporter)               { g.reporter = r }
-func (g *plainGranter) Decide(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
+func (g *plainGranter) Next() units.Time                  { return g.next }
+func (g *plainGranter) Rank() int                         { return g.rank }
+func (g *plainGranter) QueueCapacity() int                { return g.queue }
+func (g *plainGranter) Algorithm() cc.Algorithm           { return g.algorithm }
+func (g *plainGranter) Attach(r cc.Reporter)              { g.reporter = r }
+func (g *plainGranter) Apply(d cc.Decision, _ units.Time) { g.decisions = append(g.decisions, d) }
 
-// admittedPair is a connection whose client may send what its server grants. The neighbours know
-// each other.
+// admittedPair is a connection whose client may send what its server grants. Their neighbour
+// entries are resolved.
 func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGate,
 	r *plainGranter) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = &plainGate{}, &plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{window: 1}))
-	require.NoError(t, b.qp.Admit(&plainGate{}, r))
+	require.NoError(t, a.qp.admit(g, &plainGranter{window: 1}))
+	require.NoError(t, b.qp.admit(&plainGate{}, r))
 	o.features |= wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
@@ -172,7 +172,8 @@ func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGat
 	return p, a, b, g, r
 }
 
-// A WRITE leaves as it is granted: as much as that, and not before; both halves hear of everything.
+// A WRITE leaves as it is granted: as much as that, and not before. Both halves are notified of
+// everything.
 func TestAdmission(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	fill(a.mem, 1)
@@ -190,12 +191,12 @@ func TestAdmission(t *testing.T) {
 	assert.Len(t, r.arrivals, (size+1023)/1024)
 	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
 		r.arrivals[0])
-	assert.Equal(t, cc.NoticeRTS, r.heard[0].Kind)
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeRTS, Demand: size, CE: 3, Seq: 9,
-		Flags: cc.NoticeEnds}, r.heard[0])
-	assert.Equal(t, cc.Notice{Kind: cc.NoticeToken, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
+	assert.Equal(t, cc.RTS, r.heard[0].Kind)
+	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
+		Flags: cc.FlagEnd}, r.heard[0])
+	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
 	var first wire.Packet
-	for i, frame := range p.lb.sent { // the token before everything that it lets go
+	for i, frame := range p.lb.sent { // the token before everything that it releases
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
 			assert.Zero(t, i)
 			assert.EqualValues(t, 44, first.DSCP)
@@ -209,8 +210,7 @@ func TestAdmission(t *testing.T) {
 	p.conserved()
 }
 
-// What is lost costs time and nothing else: data, RTS, TOKEN or ACK, with selective repeat and
-// without.
+// Loss of data, RTS, TOKEN or ACK costs time and nothing else, with selective repeat and without.
 func TestAdmissionWithLoss(t *testing.T) {
 	for _, sack := range []uint16{0, 256} {
 		for seed := range uint64(40) {
@@ -248,14 +248,14 @@ func TestAdmissionWithLoss(t *testing.T) {
 			assert.LessOrEqual(t, g.spent, r.limit)
 			if sack > 0 {
 				assert.LessOrEqual(t, int(g.spent), total+int(g.lost),
-					"a packet of selective repeat is sent again when it was lost")
+					"selective repeat retransmits only lost packets")
 			}
 			p.conserved()
 		}
 	}
 }
 
-// Backlog is what a model of the queue says, READs and lost packets among it or not.
+// Backlog agrees with a model of the queue, with and without READs and lost packets.
 func TestBacklog(t *testing.T) {
 	o := defaults()
 	o.sack = 256
@@ -266,13 +266,13 @@ func TestBacklog(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	a.write(t, b, 700)
-	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.adm.backlog(), "READs are nobody's")
+	assert.Equal(t, cc.Backlog{Waits: 3700}, a.qp.adm.backlog(), "READs do not count")
 	g.limit = 1024
 	p.settle(units.Microsecond / 2)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog())
 	p.settle(10 * units.Microsecond)
 	assert.Equal(t, cc.Backlog{Waits: 2676, InFlight: 1024}, a.qp.adm.backlog(),
-		"nobody asked for an ACK, and among READs no TOKEN is one")
+		"no packet asked for an ACK, and with READs outstanding no TOKEN is one")
 	g.limit = 1 << 20
 	p.la.tamper = func(frame []byte) int { return 0 }
 	p.a.scheduleRequests(a.qp)
@@ -283,7 +283,7 @@ func TestBacklog(t *testing.T) {
 	assert.Equal(t, cc.Backlog{}, a.qp.adm.backlog())
 }
 
-// TOKENs acknowledge what has come, so that a packet for each of them need not ask for an ACK.
+// TOKENs acknowledge what has arrived, so that not each packet for them must ask for an ACK.
 func TestTokensAcknowledge(t *testing.T) {
 	const packets, size = 64, 64 * 1024
 	p, a, b, g, r := admittedPair(t, defaults())
@@ -297,8 +297,8 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
-// A peer that says nothing any more is found out, though nothing is under way; one that only grants
-// nothing is not.
+// A silent peer is detected though nothing is in flight; one that replies and grants nothing is
+// not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
 	o := defaults()
 	o.timeout = 4 // 65 us
@@ -306,45 +306,45 @@ func TestAdmissionOfADeadPeer(t *testing.T) {
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Millisecond)
-	require.Empty(t, a.poll(), "the peer speaks")
+	require.Empty(t, a.poll(), "the peer replies")
 	p.lb.tamper = func([]byte) int { return 0 }
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 }
 
-// A queue pair whose peer knows of no tokens goes on without.
+// A queue pair whose peer does not support tokens goes on without them.
 func TestAdmissionNeedsThePeer(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g := &plainGate{}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{}))
+	require.NoError(t, a.qp.admit(g, &plainGranter{}))
 	assert.NotZero(t, a.qp.Offer().Features&wire.FeatureToken)
 	assert.Zero(t, b.qp.Offer().Features&wire.FeatureToken)
 	a.connect(t, o, b)
 	b.connect(t, o, a)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 	a.write(t, b, 3000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	assert.Zero(t, g.spent)
-	require.ErrorIs(t, a.qp.Admit(g, nil), ErrState)
+	require.ErrorIs(t, a.qp.admit(g, nil), ErrState)
 	uc, err := p.a.CreateQP(QPInit{Type: UC, PD: a.pd, SendCQ: a.cq, RecvCQ: a.cq})
 	require.NoError(t, err)
-	require.ErrorIs(t, uc.Admit(g, nil), ErrUnsupported)
+	require.ErrorIs(t, uc.admit(g, nil), errors.ErrUnsupported)
 }
 
-// Packets may say by which token they left.
+// Packets may carry the number of their grant.
 func TestGrantsOnPackets(t *testing.T) {
 	o := defaults()
 	p := newPair(t)
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}},
 		&plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, nil))
-	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.admit(g, nil))
+	require.NoError(t, b.qp.admit(nil, r))
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
-	p.settle(10 * units.Microsecond) // at 0 nothing is due: 0 is never
+	p.settle(10 * units.Microsecond) // at time 0 nothing is due, because 0 means never
 	fill(a.mem, 3)
 	a.write(t, b, 5000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
@@ -355,7 +355,8 @@ func TestGrantsOnPackets(t *testing.T) {
 	}
 }
 
-// A packet that nobody saw is told as missing, once; by an RTS that went the way of the data, too.
+// A packet that did not arrive is reported missing, once; also after an RTS that took the path of
+// the data.
 func TestMissingIsTold(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	g.limit, r.demand, r.limit, r.came = 1<<20, 1<<20, 1<<20, 1<<20
@@ -387,8 +388,8 @@ func TestMissingIsTold(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Tokens of an endpoint leave no faster than the data they let go can come, higher ranks first,
-// equal ones in turns.
+// Tokens of an endpoint leave no faster than the data that they release can arrive, higher ranks
+// first, equal ones in turns.
 func TestTokensAreSpaced(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -398,8 +399,8 @@ func TestTokensAreSpaced(t *testing.T) {
 	for i := range sides {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: i / 2}
-		require.NoError(t, a.qp.Admit(&plainGate{}, nil))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(&plainGate{}, nil))
+		require.NoError(t, b.qp.admit(nil, r))
 		a.connect(t, o, b)
 		b.connect(t, o, a)
 		sides[i], remote[i] = a, b
@@ -438,7 +439,7 @@ func TestTokensAreSpaced(t *testing.T) {
 	assert.NotEqual(t, order[13], order[14])
 }
 
-// Of a granter that keeps its tokens at the endpoint, those are dropped that find its queue full.
+// Tokens of a granter that queues them at the endpoint are dropped if they find the queue full.
 func TestTokensAreDropped(t *testing.T) {
 	p, a, b, _, r := admittedPair(t, defaults())
 	p.b.info.LinkRate = units.Gbps
@@ -449,7 +450,7 @@ func TestTokensAreDropped(t *testing.T) {
 	p.await(a, 1)
 }
 
-// Notices that cannot be change nothing, whoever sends them.
+// Impossible control messages have no effect, from either end.
 func TestForgedNotices(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0
@@ -477,9 +478,9 @@ func TestForgedNotices(t *testing.T) {
 	forge(wire.Token, a.tag(), 99, token(2<<30, 0), 0)
 	assert.EqualValues(t, 1, p.a.counters.DropNotice)
 	forge(wire.Token, a.tag(), 200, token(4096, 0), 0)
-	assert.EqualValues(t, 2, p.a.counters.DropNotice, "of what was never sent")
+	assert.EqualValues(t, 2, p.a.counters.DropNotice, "acknowledges a packet never sent")
 	forge(wire.Token, a.tag(), 99, token(4096, 3), 4)
-	assert.EqualValues(t, 1, p.a.counters.DropExtension, "fewer ranges than it says")
+	assert.EqualValues(t, 1, p.a.counters.DropExtension, "it has fewer ranges than its count")
 	forge(wire.RTS, a.tag(), 100, func(b []byte) { extension.RTS(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
@@ -496,8 +497,8 @@ func TestGranterReports(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	s := &steered{decision: cc.Decision{Window: 7000}}
 	r := &plainGranter{window: 1, algorithm: s}
-	require.NoError(t, b.qp.Admit(nil, r))
-	require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+	require.NoError(t, b.qp.admit(nil, r))
+	require.NoError(t, a.qp.admit(&plainGate{}, nil))
 	require.Equal(t, []cc.Decision{{Window: 7000}}, r.decisions)
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
@@ -513,10 +514,10 @@ func TestGranterReports(t *testing.T) {
 	assert.EqualValues(t, 1, r.decisions[len(r.decisions)-1].Window)
 	reporter := r.reporter
 	b.qp.Destroy()
-	reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // nobody's any more
+	reporter.Report(&cc.Event{Kind: cc.ACK}, p.now) // detached
 }
 
-// admitted is what a stream of tokens runs with.
+// admitted returns the options of a stream with tokens.
 func admitted() sideOptions {
 	o := defaults()
 	o.features = wire.FeatureToken
@@ -526,14 +527,14 @@ func admitted() sideOptions {
 	return o
 }
 
-// offered is what a stream runs with whose ends agree on all that they can.
+// offered returns the options of a stream whose ends agree on everything that they support.
 func offered() sideOptions {
 	o := defaults()
 	o.offers = true
 	return o
 }
 
-// credited is what one on so many credits runs with.
+// credited returns the options of a stream with so many credits.
 func credited(lines uint32) sideOptions {
 	o := offered()
 	o.admit = func() (cc.Gate, cc.Granter) { return aCreditGate(), aReturner(lines) }
@@ -555,19 +556,20 @@ func TestAdmissionAllocatesNothing(t *testing.T) {
 	require.NotZero(t, p.a.counters.Blocked)
 }
 
-// BenchmarkAdmission is a message of a packet with a token of its own, with credits, and without.
+// BenchmarkAdmission measures a message of one packet with a token of its own, with credits, and
+// without.
 func BenchmarkAdmission(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		o    sideOptions
 	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()},
 		{"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
-			o.mtu, o.sges = MTU4096, 1
+			o.mtu, o.sges = 4*units.KiB, 1
 			p, as, bs := crossedPair(b, o, 1)
-			p.tick = 2 * pace.Slot // or rounds would be spent in waiting for the wheel
+			p.tick = 2 * pace.Slot // otherwise rounds would be spent waiting for the wheel
 			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
 			b.ReportAllocs()
 			for b.Loop() {
@@ -579,12 +581,12 @@ func BenchmarkAdmission(b *testing.B) {
 	}
 }
 
-// A queue pair that fails gives up what its granter shares with others, as one that is reset; what
-// is decided afterwards is for nobody.
+// A queue pair that fails releases what its granter shares with others, like one that is reset;
+// later decisions have no effect.
 func TestGranterEnds(t *testing.T) {
 	for name, end := range map[string]func(*QueuePair){
-		"error":   (*QueuePair).ToError,
-		"reset":   (*QueuePair).ToReset,
+		"error":   func(qp *QueuePair) { _ = qp.Modify(Errored, QPAttr{}) },
+		"reset":   func(qp *QueuePair) { _ = qp.Modify(Reset, QPAttr{}) },
 		"destroy": (*QueuePair).Destroy,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -594,8 +596,8 @@ func TestGranterEnds(t *testing.T) {
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
 			r := &plainGranter{window: 1, algorithm: &steered{decision: cc.Decision{Window: 7000}}}
-			require.NoError(t, b.qp.Admit(nil, r))
-			require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+			require.NoError(t, b.qp.admit(nil, r))
+			require.NoError(t, a.qp.admit(&plainGate{}, nil))
 			o.features = wire.FeatureToken
 			a.connect(t, o, b)
 			b.connect(t, o, a)
@@ -609,8 +611,8 @@ func TestGranterEnds(t *testing.T) {
 	}
 }
 
-// lateController tells of changes whenever a test wants, as one on a NIC may: of a flow that ended,
-// too.
+// lateController reports changes when a test wants, as one on a NIC may: also of a flow that has
+// ended.
 type lateController struct {
 	cc.Inline
 	flows []cc.Flow
@@ -624,8 +626,8 @@ func (c *lateController) Changed() (f cc.Flow, some bool) {
 	return f, true
 }
 
-// A granter that higher ranks leave no time has its turn before its sender would take the endpoint
-// for dead.
+// A granter to which higher ranks leave no time is served before its sender would consider the
+// endpoint dead.
 func TestLowRanksAreNotStarved(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -635,8 +637,8 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	for i := range sides {
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, deaf: true}
 		sides[i], remote[i] = o.make(t, p.a), o.make(t, p.b)
-		require.NoError(t, sides[i].qp.Admit(&plainGate{deaf: true}, nil))
-		require.NoError(t, remote[i].qp.Admit(nil, r))
+		require.NoError(t, sides[i].qp.admit(&plainGate{deaf: true}, nil))
+		require.NoError(t, remote[i].qp.admit(nil, r))
 		sides[i].connect(t, o, remote[i])
 		remote[i].connect(t, o, sides[i])
 	}

@@ -1,26 +1,39 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
 
-// What a gate keeps waiting: how long that may take, how it is counted, and how it is taken back.
+// Requests that wait at a gate: how long they may wait, how that is counted, and how they are
+// cancelled.
 
-// AdmissionStats is how what was posted had to wait for tokens or credits, and for nothing else.
-type AdmissionStats struct {
-	Blocked     uint64         // times
-	BlockedTime units.Duration // together
-	Messages    int            // that are posted and of which nothing has left
+// admissionStats are QPStats.Admission.
+type admissionStats = struct {
+	Active      bool
+	Blocked     uint64
+	BlockedTime units.Duration
+	Messages    int
 }
 
-// AdmissionStats returns those of a queue pair that is Admitted.
-func (qp *QueuePair) AdmissionStats() AdmissionStats {
-	return qp.adm.stats()
+// Admission returns the program's part in gates and granters.
+func (qp *QueuePair) Admission() cc.Admission { return (*programAdmission)(qp) }
+
+// programAdmission implements cc.Admission.
+type programAdmission QueuePair
+
+func (p *programAdmission) Consumed(bytes units.Bytes) error { return p.adm.consume(bytes) }
+func (p *programAdmission) Answered(bytes units.Bytes)       { p.adm.onResponse(bytes) }
+func (p *programAdmission) CancelWaiting() int {
+	return (*QueuePair)(p).cancelWaiting()
 }
 
-func (a *admission) stats() (s AdmissionStats) {
+func (a *admission) stats() (s admissionStats) {
 	if a == nil {
 		return s
 	}
 	s = a.waited
+	s.Active = true
 	if a.shut {
 		s.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
 	}
@@ -28,7 +41,7 @@ func (a *admission) stats() (s AdmissionStats) {
 	return s
 }
 
-// reopen notes that what the gate kept waits no more, and returns whether anything did.
+// reopen ends the wait at the gate. It reports whether anything waited.
 func (a *admission) reopen() bool {
 	if !a.shut {
 		return false
@@ -40,14 +53,14 @@ func (a *admission) reopen() bool {
 	return true
 }
 
-// gatePatience is how long a peer may be silent, at least, whose tokens or credits a queue pair
-// waits for: package tocc's gates and granters that hear nothing ask up to 4 ms apart, or four
-// times what the other takes. Who answers is alive, however long its program takes.
+// gatePatience is the least time that a peer may be silent while a queue pair waits for its tokens
+// or credits. Without an answer, package tocc's gates and granters repeat a question up to 4 ms
+// apart, or after four times the peer's response time. A peer that replies is alive, however slow
+// its program is.
 const gatePatience = 150 * units.Millisecond
 
-// onGateTimeout is what a timeout means of a queue pair whose oldest packet waits at the gate. It
-// ends
-// when the peer has said nothing for as long as it takes to send a packet again as often as may be.
+// onGateTimeout handles a timeout of a queue pair whose oldest packet waits at the gate. The queue
+// pair fails when the peer has been silent for as long as all retransmissions of a packet take.
 func (a *admission) onGateTimeout(now units.Time) {
 	qp := a.qp
 	e := qp.ep
@@ -61,17 +74,15 @@ func (a *admission) onGateTimeout(now units.Time) {
 	e.scheduleRequests(qp)
 }
 
-// isOldestUnsent reports whether the oldest packet of those that are not acknowledged is not under
-// way.
+// isOldestUnsent reports whether the oldest unacknowledged packet is not in flight.
 func (loss *lossRecovery) isOldestUnsent() bool {
 	qp := loss.conn()
 	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
 }
 
-// isAtGate reports whether the oldest packet of those that are not acknowledged waits at the gate,
-// and
-// for nothing else: one that has its tokens may still not fit the window, beside what waits behind
-// it at the peer.
+// isAtGate reports whether the oldest unacknowledged packet waits at the gate and for nothing else.
+// A packet that has its tokens may still not fit the window, next to packets that wait behind it at
+// the peer.
 func (a *admission) isAtGate(now units.Time) bool {
 	if a == nil || !a.shut {
 		return false
@@ -87,11 +98,8 @@ func (a *admission) isAtGate(now units.Time) bool {
 	return !w.op.hasResponse() && !a.admitsNext(w, k, now)
 }
 
-// CancelWaiting takes back the work requests of which no packet has left: those that a gate keeps
-// waiting, and what is behind them. They complete with StatusWRFlushErr, in order, before the call
-// returns, and so before older ones that are under way. The queue pair goes on; PSNs know nothing
-// of it. It returns how many there were.
-func (qp *QueuePair) CancelWaiting() (n int) {
+// cancelWaiting implements cc.Admission's CancelWaiting.
+func (qp *QueuePair) cancelWaiting() (n int) {
 	if qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0
 	}
@@ -108,7 +116,7 @@ func (qp *QueuePair) CancelWaiting() (n int) {
 	return n
 }
 
-// onCancelled tells the gate that what waited for it may be less.
+// onCancelled notifies the gate that less may wait for it.
 func (a *admission) onCancelled() {
 	if a == nil || a.gate == nil {
 		return

@@ -2,17 +2,17 @@ package transport
 
 import "fmt"
 
-// AsyncKind says what an AsyncEvent is about (ibv_event_type).
+// AsyncKind is the kind of an AsyncEvent (ibv_event_type).
 type AsyncKind uint8
 
 // The asynchronous events.
 const (
-	AsyncQPFatal        AsyncKind = iota // the queue pair went to the error state by itself
+	AsyncQPFatal        AsyncKind = iota // the queue pair entered the error state by itself
 	AsyncQPReqErr                        // the peer sent an invalid request
 	AsyncQPAccessErr                     // the peer violated a key, bound or permission
 	AsyncCommEst                         // first packet on a queue pair in RTR
 	AsyncSQDrained                       // nothing outstanding after SQD
-	AsyncLastWQEReached                  // a queue pair on an SRQ will consume no more of it
+	AsyncLastWQEReached                  // a queue pair on an SRQ takes no more receives from it
 	AsyncSRQLimit                        // fewer receives than the armed limit
 	AsyncCQError                         // a completion queue overran
 )
@@ -26,7 +26,7 @@ func (k AsyncKind) String() string {
 	return fmt.Sprintf("AsyncKind(%d)", uint8(k))
 }
 
-// AsyncEvent tells what happened outside any work request.
+// AsyncEvent is an event that belongs to no work request (ibv_async_event).
 type AsyncEvent struct {
 	Kind AsyncKind
 	QP   *QueuePair
@@ -34,7 +34,8 @@ type AsyncEvent struct {
 	SRQ  *SharedReceiveQueue
 }
 
-// PollAsync takes the oldest asynchronous event (ibv_get_async_event, without waiting).
+// PollAsync removes and returns the oldest asynchronous event (ibv_get_async_event, without
+// waiting).
 func (e *Endpoint) PollAsync() (AsyncEvent, bool) {
 	if len(e.asyncs) == 0 {
 		return AsyncEvent{}, false

@@ -8,17 +8,18 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
-// walkedBacklog is what backlog must return, packet by packet of every request.
+// walkedBacklog computes what backlog must return, packet by packet of every request.
 func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
 	for i := qp.snd.done; i != qp.snd.posted; i++ {
 		w := qp.snd.at(i)
 		if w.op.hasResponse() {
 			continue
 		}
-		if i-qp.snd.done >= qp.snd.begun-qp.snd.done { // nothing of it has left
+		if i-qp.snd.done >= qp.snd.begun-qp.snd.done { // no packet of it has left
 			b.Waits += units.Bytes(w.length)
 			continue
 		}
@@ -36,7 +37,7 @@ func walkedBacklog(qp *QueuePair) (b cc.Backlog) {
 	return b
 }
 
-// The backlog is that of the requests one by one, whatever is lost, with READs and atomics among
+// The backlog agrees with a walk over the requests, whatever is lost, with READs and atomics among
 // them or not.
 func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 	for _, c := range []struct {
@@ -94,8 +95,8 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 	}
 }
 
-// The backlog takes as long for a thousand requests behind a READ as for one: it looks at the
-// oldest alone.
+// The cost of the backlog is the same for a thousand requests behind a READ as for one: it looks
+// only at the oldest.
 func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
 	o := defaults()
 	o.depth, o.timeout = 1024, 31
@@ -115,8 +116,8 @@ func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
 	require.Equal(t, want, a.qp.adm.backlog())
 }
 
-// BenchmarkPostBehindRead posts where a gate keeps most of what is posted, behind a READ that
-// nobody answers and without: the time for each must depend on neither.
+// BenchmarkPostBehindRead posts while a gate blocks most of what is posted, behind a READ that is
+// not answered and without one: the time for each must not depend on either.
 func BenchmarkPostBehindRead(b *testing.B) {
 	for _, reads := range []int{0, 1} {
 		for _, n := range []int{1000, 60_000} {
@@ -124,7 +125,7 @@ func BenchmarkPostBehindRead(b *testing.B) {
 				for range b.N {
 					b.StopTimer()
 					o := defaults()
-					o.depth, o.timeout = MaxQueueDepth, 31
+					o.depth, o.timeout = endpoint.MaxQueueDepth, 31
 					p, from, to, _, _ := admittedPair(b, o)
 					p.la.tamper = func([]byte) int { return 0 }
 					for range reads {

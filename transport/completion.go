@@ -3,17 +3,18 @@ package transport
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Status says how a work request ended (ibv_wc_status, same order).
+// Status is the outcome of a work request (ibv_wc_status, in the same order).
 type Status uint8
 
 // The completion status codes of libibverbs.
 const (
 	StatusSuccess Status = iota
 	StatusLocLenErr
-	StatusLocQPOpErr
+	statusLocQPOpErr
 	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
@@ -36,7 +37,7 @@ const (
 	statuses
 )
 
-// The words are those of ibv_wc_status_str, in our own phrasing.
+// The texts follow ibv_wc_status_str, in our own wording.
 var statusNames = [statuses]string{
 	"success", "local length error", "local QP operation error", "local EE context operation error",
 	"local protection error", "work request flushed", "memory window bind error",
@@ -54,48 +55,14 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }
 
-// CompletionOp says which kind of work request ended (ibv_wc_opcode).
-type CompletionOp uint8
-
-// What completes.
-const (
-	CompSend CompletionOp = iota
-	CompWrite
-	CompRead
-	CompCmpSwap
-	CompFetchAdd
-	CompRecv
-	CompRecvWriteImm
-)
-
-func (o CompletionOp) String() string {
-	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV",
-		"RECV_RDMA_WITH_IMM"}
-	if int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("CompletionOp(%d)", uint8(o))
-}
-
-var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite,
-	CompRead, CompCmpSwap, CompFetchAdd}
-
-// CompletionFlags say what else a completion holds (ibv_wc_flags).
-type CompletionFlags uint8
-
-// The flags of a completion.
-const (
-	WithImm CompletionFlags = 1 << iota // Imm is valid
-	WithInv                             // Imm is the local key that the peer invalidated
-	WithGRH                             // the first 40 bytes of the receive are the GRH (UD)
-)
-
-// WorkCompletion tells how one work request ended.
+// WorkCompletion is the completion of one work request (ibv_wc).
 type WorkCompletion struct {
 	ID      uint64 // of the work request
 	Status  Status
-	Op      CompletionOp // not valid with an error status of a send, as in libibverbs
-	Flags   CompletionFlags
+	Op      Op       // undefined for a send that failed, as in libibverbs
+	WithImm bool     // Imm is the immediate data
+	WithInv bool     // Imm is the local key that the peer invalidated
+	WithGRH bool     // the first 40 bytes of the receive are the GRH (UD)
 	ByteLen uint32   // bytes received or read
 	Imm     uint32   // immediate data, or the invalidated key
 	QPN     wire.QPN // local queue pair
@@ -111,7 +78,7 @@ type CompletionQueue struct {
 	limit   uint32
 	users   int
 	overrun bool
-	ended   bool // by Destroy
+	ended   bool // destroyed
 	armed   notify
 	onEvent func(*CompletionQueue)
 }
@@ -124,18 +91,18 @@ const (
 	notifyAny
 )
 
-// CreateCQ makes a queue for at least depth completions.
+// CreateCQ creates a queue for at least depth completions (ibv_create_cq).
 func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
-	if depth < 1 || depth > MaxCQDepth {
+	if depth < 1 || depth > endpoint.MaxCQDepth {
 		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth,
-			MaxCQDepth, ErrInvalid)
+			endpoint.MaxCQDepth, ErrInvalid)
 	}
 	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)),
 		limit: uint32(depth)}, nil
 }
 
-// Destroy ends the queue, with the completions in it (ibv_destroy_cq); ErrBusy while queue pairs
-// use it.
+// Destroy destroys the queue and the completions in it (ibv_destroy_cq). It returns ErrBusy while
+// queue pairs use the queue.
 func (cq *CompletionQueue) Destroy() error {
 	switch {
 	case cq.ended:
@@ -148,10 +115,10 @@ func (cq *CompletionQueue) Destroy() error {
 	return nil
 }
 
-// serves reports whether queue pairs of e can complete into the queue; there may be none.
+// serves reports whether queue pairs of e can complete into the queue. A nil queue serves none.
 func (cq *CompletionQueue) serves(e *Endpoint) bool { return cq != nil && cq.ep == e && !cq.ended }
 
-// Poll takes up to len(wcs) completions out of the queue and returns how many.
+// Poll moves up to len(wcs) completions from the queue to wcs and returns how many (ibv_poll_cq).
 func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 	n := min(uint32(len(wcs)), cq.tail-cq.head)
 	mask := uint32(len(cq.ring) - 1)
@@ -162,18 +129,14 @@ func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 	return int(n)
 }
 
-// Len is how many completions wait.
+// Len returns the number of completions in the queue.
 func (cq *CompletionQueue) Len() int { return int(cq.tail - cq.head) }
 
-// Overrun says that a completion was lost because the queue was full. The queue pair it belonged
-// to is in the error state.
-func (cq *CompletionQueue) Overrun() bool { return cq.overrun }
-
-// OnEvent names the function that RequestNotify will have called.
+// OnEvent sets the function that RequestNotify arms.
 func (cq *CompletionQueue) OnEvent(f func(*CompletionQueue)) { cq.onEvent = f }
 
-// RequestNotify asks for one call of the OnEvent function at the next completion that is added, or
-// with solicitedOnly at the next that is a solicited receive or an error (ibv_req_notify_cq).
+// RequestNotify requests one call of the OnEvent function: at the next completion, or with
+// solicitedOnly at the next solicited receive or error (ibv_req_notify_cq).
 func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 	if solicitedOnly && cq.armed != notifyAny {
 		cq.armed = notifySolicited
@@ -182,9 +145,10 @@ func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 	cq.armed = notifyAny
 }
 
-// next returns the place of a completion that is to be added, whose fields the caller sets, then
-// adds it; nil means that it is lost. A completion is written where it stays, field by field: a
-// copy of what was just written in pieces waits until all of them have left the store buffer.
+// next returns the entry for a new completion, whose fields the caller sets before it calls add;
+// nil means that the queue is full and the completion is lost. The fields are written in place, one
+// by one: a copy of a completion just written in pieces would wait until all of them have left the
+// store buffer.
 func (cq *CompletionQueue) next() *WorkCompletion {
 	if cq.tail-cq.head == cq.limit {
 		if !cq.overrun {
@@ -197,7 +161,7 @@ func (cq *CompletionQueue) next() *WorkCompletion {
 	return &cq.ring[cq.tail&uint32(len(cq.ring)-1)]
 }
 
-// add adds the completion that next answered.
+// add adds the completion that next returned.
 func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 	cq.tail++
 	cq.ep.news = true
@@ -210,13 +174,14 @@ func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 	}
 }
 
-// set makes wc a completion that has nothing to say beyond these.
-func (wc *WorkCompletion) set(id uint64, s Status, op CompletionOp, qp wire.QPN) {
-	wc.ID, wc.Status, wc.Op, wc.Flags = id, s, op, 0
+// set makes wc a completion with these fields, and zero in the others.
+func (wc *WorkCompletion) set(id uint64, s Status, op Op, qp wire.QPN) {
+	wc.ID, wc.Status, wc.Op = id, s, op
+	wc.WithImm, wc.WithInv, wc.WithGRH = false, false, false
 	wc.ByteLen, wc.Imm, wc.QPN, wc.SrcQP = 0, 0, qp, 0
 }
 
-// ringSize is the power of two that holds n entries.
+// ringSize returns the smallest power of two that holds n entries.
 func ringSize(n int) int {
 	size := 1
 	for size < n {

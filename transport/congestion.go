@@ -9,39 +9,39 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// congestion is the part of a queue pair that binds it to congestion control: events to it and
-// decisions from it, pacing, and the echo of marks, telemetry and times in both directions.
+// congestion binds a queue pair to congestion control: it reports events, applies decisions, paces
+// packets, and echoes marks, telemetry and times in both directions.
 type congestion struct {
 	window   units.Bytes
-	times    *sendTimes // when what is in flight left, for an algorithm that hears of delays
+	times    *sendTimes // send times of packets in flight, for an algorithm that takes delays
 	flow     cc.Flow
-	events   cc.EventSet // the events its algorithm hears
+	events   cc.EventSet // the events that its algorithm takes
 	peerAway peerAway
 
-	hold   bool  // congestion control says that nothing leaves
-	rated  bool  // it gave a rate
-	bolt   bool  // its congestion control hears switches, and the peer plays its part
-	hops   uint8 // whose telemetry congestion control reads
-	timing bool  // ACKs tell how long packets that ask for it were here
-	// something was posted where nothing was left, and congestion control was not told
+	hold   bool  // the algorithm lets nothing leave
+	rated  bool  // the algorithm has set a rate
+	bolt   bool  // Bolt: the algorithm takes cc.CST, and the peer agreed
+	hops   uint8 // number of switches whose telemetry the algorithm reads
+	timing bool  // ACKs report residence times of packets that ask for it
+	// something was posted to an idle queue pair, and the algorithm does not know yet
 	hasNewWork bool
-	ecnEcho    bool // ACKs tell of marks, instead of CNPs
+	ecnEcho    bool // ACKs echo marks, instead of CNPs
 	probing    bool // it has a prober
 }
 
-// congestionCold is the state of the congestion binding that no packet of data touches.
+// congestionCold is the state of congestion that no data packet touches.
 type congestionCold struct {
 	rate   units.BitRate
-	echo   *ackEcho // once a packet has come with one
+	echo   *ackEcho // nil until there is something to echo
 	prober *prober
 
-	maxInFlight uint32 // bytes; 0 is no limit
+	maxInFlight uint32 // bytes; 0 means no limit
 	probes      bool   // either side may send a PROBE
 
 	cnps, markedCE uint64
 }
 
-// clear forgets everything but the algorithm's newest window.
+// clear resets everything but the algorithm's newest window.
 func (cong *congestion) clear() {
 	cong.unpace()
 	cong.dropAckEcho()
@@ -52,10 +52,10 @@ func (cong *congestion) clear() {
 	cong.ecnEcho, cong.timing, cong.cold().probes, cong.bolt = false, false, false, false
 }
 
-// flowID returns the flow's name at the endpoint's Controller, limiter and timers.
+// flowID returns the flow's ID at the endpoint's Controller, limiter and timers.
 func (cong *congestion) flowID() cc.Flow { return cong.flow }
 
-// isHeld reports whether congestion control holds all packets back.
+// isHeld reports whether the algorithm holds all packets back.
 func (cong *congestion) isHeld() bool { return cong.hold }
 
 // expects reports whether the algorithm takes events of a kind.
@@ -64,12 +64,12 @@ func (cong *congestion) expects(kind cc.Kind) bool { return cong.events.Has(kind
 // limit returns the window.
 func (cong *congestion) limit() units.Bytes { return cong.window }
 
-// bind makes f, whose algorithm is a, the flow of the queue pair.
+// bind makes f the queue pair's flow; a is its algorithm.
 func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	e := cong.conn().ep
 	cong.flow = f
 	e.rank(f, a)
-	cong.events = e.cc.Wants(f)
+	cong.events = e.cc.Events(f)
 	cong.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
 		cong.hops = uint8(min(t.Telemetry(), extension.MaxINTRecords))
@@ -77,7 +77,7 @@ func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	cong.applyNewDecision()
 }
 
-// agree takes over what the peer agreed to.
+// agree applies the features that the peer agreed to.
 func (cong *congestion) agree(f wire.Features, bolt bool) {
 	cong.cold().probes = f&wire.FeatureProbe != 0
 	if cong.bolt = bolt; bolt {
@@ -86,10 +86,10 @@ func (cong *congestion) agree(f wire.Features, bolt bool) {
 	cong.ecnEcho, cong.timing = f&wire.FeatureECNEcho != 0, f&wire.FeatureTiming != 0
 }
 
-// setTelemetry sets of how many switches telemetry is read.
+// setTelemetry sets the number of switches whose telemetry is read.
 func (cong *congestion) setTelemetry(hops uint8) { cong.hops = hops }
 
-// telemetry returns of how many switches telemetry is read.
+// telemetry returns the number of switches whose telemetry is read.
 func (cong *congestion) telemetry() int { return int(cong.hops) }
 
 // hasTelemetry reports whether telemetry is read.
@@ -101,13 +101,13 @@ func (cong *congestion) hasBolt() bool { return cong.bolt }
 // hasProbes reports whether either side may send a PROBE.
 func (cong *congestion) hasProbes() bool { return cong.cold().probes }
 
-// hasProber reports whether a probe is asked for, or out.
+// hasProber reports whether a probe is requested or outstanding.
 func (cong *congestion) hasProber() bool { return cong.probing }
 
-// hasTiming reports whether ACKs tell how long packets that ask for it were at the peer.
+// hasTiming reports whether ACKs report residence times of packets that ask for it.
 func (cong *congestion) hasTiming() bool { return cong.timing }
 
-// asksTiming reports whether packets ask how long they were at the peer.
+// asksTiming reports whether packets ask for their residence time at the peer.
 func (cong *congestion) asksTiming() bool { return cong.timing && cong.events.Has(cc.RTT) }
 
 // isClockedByAcks reports whether the algorithm takes events of acknowledgements.
@@ -116,33 +116,32 @@ func (cong *congestion) isClockedByAcks() bool { return cong.events&acknowledgem
 // hasRate reports whether packets are paced.
 func (cong *congestion) hasRate() bool { return cong.rated }
 
-// bytesIn returns what the rate lets go in d.
+// bytesIn returns how many bytes the rate allows in d.
 func (cong *congestion) bytesIn(d units.Duration) units.Bytes { return cong.cold().rate.Bytes(d) }
 
-// onSent notes that a packet left which carries, or asks for, size bytes.
+// onSent charges the limiter for a packet that carries, or asks for, size bytes.
 func (cong *congestion) onSent(size uint32) {
 	if cong.isPaced() {
 		cong.conn().ep.limiter.Sent(uint32(cong.flow), units.Bytes(size))
 	}
 }
 
-// setNewWork notes whether something was posted where nothing was left, which the algorithm does
-// not
-// know yet.
+// setNewWork sets whether something was posted to an idle queue pair that the algorithm does not
+// know of yet.
 func (cong *congestion) setNewWork(fresh bool) { cong.hasNewWork = fresh }
 
-// hasNewWorkToReport reports whether the algorithm is to be told of new work.
+// hasNewWorkToReport reports whether the algorithm must be notified of new work.
 func (cong *congestion) hasNewWorkToReport() bool { return cong.hasNewWork }
 
-// setMaxInFlight bounds the window; 0 does not.
+// setMaxInFlight bounds the window; 0 means no bound.
 func (cong *congestion) setMaxInFlight(most units.Bytes) {
 	cong.cold().maxInFlight = uint32(min(most, math.MaxUint32))
 }
 
-// allowance is how much longer a timeout is, because of a peer that does not poll at times.
+// allowance returns by how much timeouts are longer for a peer that at times does not poll.
 func (cong *congestion) allowance() units.Duration { return cong.peerAway.allowance() }
 
-// earliest returns at, or when a probe is due, if that is earlier; 0 is never.
+// earliest returns the earlier of at and the next deadline of a probe; 0 means never.
 func (cong *congestion) earliest(at units.Time) units.Time {
 	if !cong.probing {
 		return at
@@ -150,13 +149,13 @@ func (cong *congestion) earliest(at units.Time) units.Time {
 	return cong.cold().prober.earliest(at)
 }
 
-// countMark counts a packet that came with congestion experienced.
+// countMark counts a packet that arrived with congestion experienced.
 func (cong *congestion) countMark() {
 	cong.conn().ep.counters.MarkedCE++
 	cong.cold().markedCE++
 }
 
-// seenMarks returns how many of the peer's requests came with a mark.
+// seenMarks returns how many of the peer's requests arrived marked.
 func (cong *congestion) seenMarks() uint32 { return cong.cold().echo.seen }
 
 // seenBolt returns the counts of Bolt's flags on the peer's requests.
@@ -166,7 +165,8 @@ func (cong *congestion) addStats(s *QPStats) {
 	s.CNPs, s.MarkedCE = cong.cold().cnps, cong.cold().markedCE
 }
 
-// reportNewWork tells congestion control that there is something to send again, before it leaves.
+// reportNewWork notifies congestion control, before anything leaves, that an idle queue pair has
+// something to send.
 func (cong *congestion) reportNewWork(now units.Time) {
 	qp := cong.conn()
 	cong.hasNewWork = false
@@ -175,7 +175,7 @@ func (cong *congestion) reportNewWork(now units.Time) {
 	}
 }
 
-// report tells congestion control of an event, and takes over what it decides.
+// report reports an event to congestion control and applies its decision.
 func (cong *congestion) report(ev cc.Event, now units.Time) {
 	qp := cong.conn()
 	e := qp.ep

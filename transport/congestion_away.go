@@ -2,17 +2,17 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// peerAway is for how long a peer does not poll at times, in awayGrains: what it was last told, and
-// what some hundred samples without such a time leave of that.
+// peerAway is for how long a peer stops polling at times, in units of awayGrain: the longest time
+// reported, which decays over some hundred samples without such a time.
 type peerAway uint16
 
 const (
 	awayGrain = 16 * units.Microsecond
-	// longestAway bounds what a peer can make a timeout longer by.
+	// longestAway bounds how much longer a peer can make a timeout.
 	longestAway = 50 * units.Millisecond
 )
 
-// onSample takes in for how long the peer did not poll while it had a packet.
+// onSample applies a sample whose peer did not poll for the time away while it had the packet.
 func (p *peerAway) onSample(away units.Duration) {
 	if told := peerAway(min(away, longestAway) / awayGrain); told > *p && away > longestPhase {
 		*p = told
@@ -21,6 +21,6 @@ func (p *peerAway) onSample(away units.Duration) {
 	}
 }
 
-// allowance is what a timeout is longer by: answers of such a peer may take so long though nothing
-// is lost.
+// allowance returns by how much a timeout is longer: responses of such a peer may take that long
+// though nothing is lost.
 func (p peerAway) allowance() units.Duration { return 2 * units.Duration(p) * awayGrain }

@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A peer that was away for long may be again: the longest time that it told of counts, twice, and
-// becomes less with each sample that tells of none.
+// A peer that was away for long may be away again: the allowance is twice the longest time
+// reported, and decreases with each sample without such a time.
 func TestPeerAway(t *testing.T) {
 	const ms = units.Millisecond
 	for _, c := range []struct {
@@ -17,7 +17,7 @@ func TestPeerAway(t *testing.T) {
 		told []units.Duration
 		want units.Duration
 	}{
-		{"nothing was told", nil, 0},
+		{"nothing was reported", nil, 0},
 		{"never away", []units.Duration{0, 0, 0}, 0},
 		{"as long as a phase takes: that is work", []units.Duration{longestPhase}, 0},
 		{"longer", []units.Duration{208 * us}, 2 * 208 * us},
@@ -25,8 +25,8 @@ func TestPeerAway(t *testing.T) {
 		{"the longest counts", []units.Duration{8 * ms, 16 * ms, 16 * ms}, 32*ms - 2*16*us},
 		{"a shorter one does not, and some of the longer is forgotten",
 			[]units.Duration{16 * ms, 8 * ms}, 32*ms - 2*16*us},
-		{"no more than 50 ms", []units.Duration{units.Second}, 100 * ms},
-		{"nothing goes below nothing", []units.Duration{208 * us, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+		{"at most 50 ms", []units.Duration{units.Second}, 100 * ms},
+		{"it does not become negative", []units.Duration{208 * us, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
 			0, 0, 0}, 0},
 	} {
 		var p peerAway
@@ -37,7 +37,7 @@ func TestPeerAway(t *testing.T) {
 	}
 }
 
-// How many samples without such a time it takes to forget one.
+// TestPeerAwayIsForgotten bounds how many samples without such a time it takes to forget one.
 func TestPeerAwayIsForgotten(t *testing.T) {
 	for _, c := range []struct {
 		away   units.Duration

@@ -6,26 +6,27 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Bolt, between ours who agreed to it (docs/wire.md): a requester whose congestion control hears
-// switches (cc.CST) puts flags into its SENDs and WRITEs, which switches change; ACKs bring their
-// counts back, and a switch with a queue sends its report to the requester itself.
+// Bolt, between endpoints that agreed to it (docs/wire.md): a requester whose algorithm takes
+// switches' events (cc.CST) sets flags in its SENDs and WRITEs, and switches change them. ACKs echo
+// the counts of these flags, and a switch with a queue sends a report to the requester itself.
 
-// bolt is what a queue pair knows of Bolt's flags. It borrows one while it sends or hears them.
+// bolt is a queue pair's state of Bolt's flags. It is borrowed by queue pairs that send or receive
+// them.
 type bolt struct {
 	seen extension.BoltCounts // on the peer's requests
-	some bool                 // there were any
+	some bool                 // seen is not zero
 
-	tags    cc.BoltFlags         // that congestion control wants on our requests
-	told    extension.BoltCounts // of them, as the peer has told
-	news    cc.BoltFlags         // of that what was not reported yet
+	tags    cc.BoltFlags         // that the algorithm sets on our requests
+	told    extension.BoltCounts // counts of the flags on our requests, as the peer has echoed them
+	news    cc.BoltFlags         // changes of told that were not reported yet
 	newINCs int
 	newSRC  cc.SRC
 }
 
-// boltTLVs is how much longer Bolt makes a packet.
+// boltTLVs is how many bytes Bolt adds to a packet.
 const boltTLVs = wire.XCHLen + wire.InnerLen + extension.BoltLen
 
-// boltState borrows one, unless there is one.
+// boltState returns the state of Bolt's flags, and borrows it first if necessary.
 func (cong *congestion) boltState() *bolt {
 	qp := cong.conn()
 	m := cong.ackEcho()
@@ -36,12 +37,13 @@ func (cong *congestion) boltState() *bolt {
 	return m.bolt
 }
 
-// openBolt begins an XDATA with Bolt's flags and op in it. It returns how long that beginning is.
+// openBolt writes the header of an XDATA that carries op and Bolt's flags. It returns the length of
+// the header.
 func (cong *congestion) openBolt(frame []byte, op wire.Opcode) int {
 	qp := cong.conn()
 	b := cong.cold().echo.bolt
 	d := cc.Decision{Window: cong.window, Tags: b.tags}
-	b.tags &^= cc.BoltAI // one packet has it
+	b.tags &^= cc.BoltAI // for one packet only
 	wire.View[wire.XCH](frame).Set(qp.sendTag, extension.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
 	extension.Bolt(frame[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
@@ -56,7 +58,7 @@ func (cong *congestion) onBoltFlags(t extension.Bolt) {
 	b.some = true
 }
 
-// boltEchoLen is how many bytes of TLVs an ACK needs to tell of Bolt's flags.
+// boltEchoLen returns how many bytes of TLVs an ACK needs to echo Bolt's flags.
 func (cong *congestion) boltEchoLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.bolt == nil || !cong.cold().echo.bolt.some {
 		return 0
@@ -64,9 +66,8 @@ func (cong *congestion) boltEchoLen() int {
 	return extension.BoltEchoLen
 }
 
-// onBoltEchoed takes in what the peer says of the flags of all our requests. An ACK that was
-// overtaken
-// by a newer one says less.
+// onBoltEchoed applies the peer's counts of the flags on all our requests. An ACK that was
+// overtaken by a newer one has lower counts, which are ignored.
 func (cong *congestion) onBoltEchoed(all extension.BoltCounts) {
 	b := cong.cold().echo.bolt
 	if n := int32(all.INC - b.told.INC); n > 0 {
@@ -85,15 +86,15 @@ func (cong *congestion) onBoltEchoed(all extension.BoltCounts) {
 	}
 }
 
-// addBolt adds the news to an acknowledgement of packets.
+// addBolt adds the echoes that were not reported yet to an acknowledgement of packets.
 func (cong *congestion) addBolt(ev *cc.Event) {
 	b := cong.cold().echo.bolt
 	ev.Bolt, ev.Increases, ev.SRC = b.news, min(b.newINCs, ev.Packets), b.newSRC
 	b.news, b.newINCs, b.newSRC = 0, 0, cc.SRC{}
 }
 
-// receiveSRC handles what a switch says of its queue, which one of our requests met. It has the tag
-// that our requests have.
+// receiveSRC handles a switch's report on its queue, which one of our requests met. The report has
+// the tag of our requests.
 func (cong *congestion) receiveSRC(p *wire.Packet) {
 	qp := cong.conn()
 	e := qp.ep

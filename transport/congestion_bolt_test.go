@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bolter is an algorithm that hears switches: it takes down what it hears, and asks for these
+// bolter is an algorithm that takes switches' events. It records its events, and requests the given
 // flags.
 type bolter struct {
 	tags   cc.BoltFlags
@@ -35,7 +35,8 @@ func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 	return b.Start(now)
 }
 
-// boltPair is a connection that bolter controls. Its frames of requests pass what a switch does.
+// boltPair is a connection controlled by a bolter. Its request frames pass through an emulated
+// switch.
 func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
 	at func(frame []byte, flags extension.Bolt)) (p *pair, a, b *side) {
 	p = newPair(t)
@@ -51,7 +52,7 @@ func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
 	return p, a, b
 }
 
-// The flags of wire and cc are the same.
+// The flags of wire and cc have the same values.
 func TestBoltFlags(t *testing.T) {
 	for mine, theirs := range map[cc.BoltFlags]extension.BoltFlags{
 		cc.BoltFirst: extension.BoltFirst,
@@ -62,8 +63,8 @@ func TestBoltFlags(t *testing.T) {
 	}
 }
 
-// The packets of a window that another one follows ask for one more, those of the last do not, and
-// one has AI each time that is asked for.
+// Packets of a window that is followed by another request an increase, those of the last do not.
+// Each request for AI marks one packet.
 func TestBoltFlagsOnPackets(t *testing.T) {
 	var sent []extension.BoltFlags
 	h := &bolter{window: 3 * 1024, tags: cc.BoltAI}
@@ -87,7 +88,7 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 	require.Equal(t, []extension.BoltFlags{first, first | last, first | last, first | last}, sent)
 }
 
-// What switches let through comes back as a count, and what they say as the newest.
+// The increases that switches allow come back as a count, and their reports as the newest one.
 func TestBoltComesBack(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		n := 0
@@ -118,12 +119,12 @@ func TestBoltComesBack(t *testing.T) {
 		}
 		require.Equal(t, 40, packets)
 		require.Equal(t, 19, increases,
-			"each third and fourth, but the last one, which did not ask")
+			"each third and fourth, except the last one, which has no flag")
 		require.Equal(t, cc.SRC{Drain: 38 * units.Microsecond, Rate: 100 * units.Gbps}, last)
 	}
 }
 
-// An ACK that is lost loses no increase: the next one counts on.
+// The loss of an ACK loses no increase: the next ACK has the total.
 func TestBoltSurvivesLostACKs(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -139,11 +140,11 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 		increases += ev.Increases
 	}
 	require.GreaterOrEqual(t, increases, 52,
-		"all of the 60 packets but the last window's asked, and were let through")
+		"60 packets less the last window requested an increase, and got it")
 	require.LessOrEqual(t, increases, 60)
 }
 
-// A switch's report is an event at once, with the moment at which the packet left.
+// A switch's report is an event at once, with the send time of its packet.
 func TestSwitchReports(t *testing.T) {
 	var left units.Time
 	h := &bolter{window: units.MiB}
@@ -179,7 +180,7 @@ func TestSwitchReports(t *testing.T) {
 		"another connection's tag": {func(p *wire.Packet) {
 			p.XCH().Tag[1]++
 		}, &p.a.counters.DropTag},
-		"what was never sent": {func(p *wire.Packet) {
+		"a packet never sent": {func(p *wire.Packet) {
 			p.BTH().PSN.Set(uint32(p.PSN.Add(1)))
 		}, &p.a.counters.DropGhostReport},
 		"another sender": {func(p *wire.Packet) {
@@ -209,8 +210,8 @@ func TestSwitchReports(t *testing.T) {
 	p.conserved()
 }
 
-// Toward a peer that has not agreed packets are plain, and what a switch says is not heard; nor are
-// flags of a peer taken that were not agreed to.
+// Toward a peer that has not agreed, packets are plain and switches' reports are dropped; nor are
+// flags of a peer accepted that were not agreed to.
 func TestNoBoltForPlainPeers(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureINT | wire.FeatureTiming} {
 		p := newPair(t)
@@ -241,7 +242,7 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 	}
 }
 
-// Each burst begins anew: what is posted once everything has left is FIRST until something of it is
+// Each burst begins anew: what is posted once everything has left is FIRST until part of it is
 // acknowledged.
 func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
 	spec, err := cc.Parse("bolt:init_cwnd=4,max_cwnd=4")

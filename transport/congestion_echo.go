@@ -7,30 +7,29 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ackEcho is what a queue pair knows of congestion marks. Of those that came with its peer's
-// requests
-// the peer is told: one that agreed to it hears their number with each ACK, any other one gets
-// CNPs. Those on our own packets our congestion control hears of. A queue pair has none before the
-// first.
+// ackEcho is what a queue pair echoes to its peer and gets echoed. Marks on the peer's requests are
+// echoed to the peer: as a count in each ACK if it agreed to that, as CNPs otherwise. Marks on our
+// own packets are reported to congestion control. A queue pair borrows an ackEcho when there is
+// first something to echo.
 type ackEcho struct {
-	seen  uint32     // on the peer's requests
-	cnp   bool       // a CNP is owed
+	seen  uint32     // marks on the peer's requests
+	cnp   bool       // a CNP is due
 	cnpAt units.Time // when the next one may leave
 
-	timed wire.PSN // the newest of the peer's packets that asked how long it was here
-	ttl   uint8    // that it came with
-	asked bool     // the next ACK shall tell
-	came  presence // when it did
+	timed wire.PSN // the newest of the peer's packets that asked for its residence time
+	ttl   uint8    // its TTL on arrival
+	asked bool     // the next ACK must report it
+	came  presence // when it arrived
 
 	telemetry *telemetry // of the peer's packets
 	bolt      *bolt
 	probe     probed
 
-	echoed uint32 // on our requests, as the peer has told
-	news   uint32 // on what we sent or asked for, not yet reported
+	echoed uint32 // marks on our requests, as the peer has echoed them
+	news   uint32 // marks on our requests and on responses to us, not reported yet
 }
 
-// onMarked takes note of a request that came with a mark.
+// onMarked handles a request that arrived marked.
 func (cong *congestion) onMarked(now units.Time) {
 	qp := cong.conn()
 	e, m := qp.ep, cong.ackEcho()
@@ -42,15 +41,15 @@ func (cong *congestion) onMarked(now units.Time) {
 	}
 }
 
-// onMarkedResponse takes note of a response that came with a mark: its way is ours to control.
+// onMarkedResponse handles a response that arrived marked: our congestion control is responsible
+// for its path.
 func (cong *congestion) onMarkedResponse() {
 	cong.countMark()
 	cong.ackEcho().news++
 }
 
-// onMarksEchoed takes in how many of our requests the peer says came with a mark, all told. An ACK
-// that
-// was overtaken by a newer one says less.
+// onMarksEchoed applies the peer's count of our requests that arrived marked. An ACK that was
+// overtaken by a newer one has a lower count, which is ignored.
 func (cong *congestion) onMarksEchoed(all uint32) {
 	m := cong.ackEcho()
 	if news := int32(all - m.echoed); news > 0 {
@@ -59,7 +58,7 @@ func (cong *congestion) onMarksEchoed(all uint32) {
 	}
 }
 
-// takeNewMarks returns how many of the packets now acknowledged were marked.
+// takeNewMarks returns how many of the packets that are now acknowledged were marked.
 func (cong *congestion) takeNewMarks(packets uint32) (n uint32) {
 	if m := cong.cold().echo; m != nil {
 		n, m.news = min(m.news, packets), 0
@@ -93,7 +92,7 @@ func (cong *congestion) dropAckEcho() {
 // hasCNP reports whether a CNP is due.
 func (cong *congestion) hasCNP() bool { return cong.cold().echo != nil && cong.cold().echo.cnp }
 
-// sendCNP tells the peer that its packets meet congestion (annex A17.9.3). It returns false when
+// sendCNP notifies the peer that its packets meet congestion (annex A17.9.3). It returns false when
 // the port has no room.
 func (cong *congestion) sendCNP() bool {
 	qp := cong.conn()
@@ -115,7 +114,7 @@ func (cong *congestion) sendCNP() bool {
 	return true
 }
 
-// echoLen is how many bytes of TLVs an ACK needs to tell of marks.
+// echoLen returns how many bytes of TLVs an ACK needs to echo marks.
 func (cong *congestion) echoLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.seen == 0 || !cong.ecnEcho {
 		return 0

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hearer is an algorithm that takes down what it hears.
+// hearer is an algorithm that records its events.
 type hearer struct {
 	wants cc.EventSet
 	heard []cc.Event
@@ -22,8 +22,7 @@ func (h *hearer) On(ev *cc.Event, _ units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB}
 }
 
-// marking makes a link mark the data packets for which it says so, as a switch does: ECN capable
-// ones.
+// marking makes a link mark ECN capable data packets when marks returns true, as a switch does.
 func (l *link) marking(marks func() bool) {
 	l.tamper = func(frame []byte) int {
 		var p wire.Packet
@@ -38,7 +37,8 @@ func (l *link) marking(marks func() bool) {
 	}
 }
 
-// marked makes a connection whose requester hears events, over a link that marks every n-th packet.
+// marked makes a connection whose requester takes the given events, over a link that marks every
+// n-th packet.
 func marked(t *testing.T, echo bool, n int, wants ...cc.Kind) (p *pair, a, b *side, h *hearer) {
 	p = newPair(t)
 	h = &hearer{wants: cc.Events(wants...)}
@@ -62,7 +62,7 @@ func (h *hearer) sum() (packets, marks int) {
 	return packets, marks
 }
 
-// Of our own peers a requester hears how many of its packets were marked: exactly, also when ACKs
+// From a peer of ours, a requester learns exactly how many of its packets were marked, even if ACKs
 // are lost.
 func TestMarksAreEchoed(t *testing.T) {
 	for _, lossy := range []bool{false, true} {
@@ -75,7 +75,7 @@ func TestMarksAreEchoed(t *testing.T) {
 			return 1
 		}
 		for range 20 { // of 5 packets
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 			require.Len(t, p.await(a, 1), 1)
 		}
@@ -94,7 +94,7 @@ func TestMarksAreEchoed(t *testing.T) {
 	}
 }
 
-// Toward anybody else marks become CNPs, one in 50 µs, or as often as the endpoint was told.
+// Toward any other peer marks become CNPs, one in 50 µs, or as often as configured.
 func TestMarksBecomeCNPs(t *testing.T) {
 	for _, c := range []struct {
 		kind     QPType
@@ -112,7 +112,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		p.lb.record = true
 		begun := p.now
 		for range 200 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
 			require.Len(t, p.await(a, 1), 1)
 			p.settle(units.Microsecond)
@@ -127,18 +127,18 @@ func TestMarksBecomeCNPs(t *testing.T) {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil {
 				require.True(t, pkt.ICRC())
-				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "what answers is not marked")
+				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "responses are not ECN capable")
 				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().Congestion&wire.BTHBECN != 0)
 			}
 		}
 	}
 }
 
-// The responses of a READ are governed by its requester, who sees their marks itself.
+// The responses of a READ are controlled by its requester, which sees their marks itself.
 func TestMarksOnResponses(t *testing.T) {
 	p, a, b, h := marked(t, true, 1, cc.ACK, cc.ECN)
 	p.lb.marking(func() bool { return true })
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 	require.Len(t, p.await(a, 1), 1)
 	packets, marks := h.sum()
@@ -146,7 +146,7 @@ func TestMarksOnResponses(t *testing.T) {
 	require.Equal(t, 5, marks)
 }
 
-// Only who hears marks sends what can be marked.
+// Only a flow whose algorithm takes marks sends ECN capable packets.
 func TestECNCapable(t *testing.T) {
 	for _, c := range []struct {
 		wants []cc.Kind
@@ -154,7 +154,7 @@ func TestECNCapable(t *testing.T) {
 	}{{nil, wire.ECNNotECT}, {[]cc.Kind{cc.RTT, cc.ACK}, wire.ECNNotECT},
 		{[]cc.Kind{cc.ECN}, wire.ECNECT0}, {[]cc.Kind{cc.CNP}, wire.ECNECT0}} {
 		p, a, b, _ := marked(t, false, 1000, c.wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		requests := 0
@@ -169,7 +169,7 @@ func TestECNCapable(t *testing.T) {
 	}
 }
 
-// ACKs may go in a class of their own.
+// ACKs may have a traffic class of their own.
 func TestAnswerClass(t *testing.T) {
 	for _, c := range []struct{ path, answers, want uint8 }{{0x6a, 0, 0x68}, {0, 0xc3, 0xc0},
 		{0x20, 0x40, 0x40}, {0x20, 0x20, 0x20}} {
@@ -178,7 +178,7 @@ func TestAnswerClass(t *testing.T) {
 		o.class, o.answers = c.path, c.answers
 		a, b := p.connected(o)
 		p.lb.record, p.la.record = true, true
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		for l, want := range map[*link]uint8{p.la: c.path, p.lb: c.want} {
@@ -196,11 +196,11 @@ func TestAnswerClass(t *testing.T) {
 	}
 }
 
-// An acknowledgement is one event: the one that says most of those that are wanted.
+// An acknowledgement is one event: the most informative kind that the algorithm takes.
 func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	for _, c := range []struct {
 		wants []cc.Kind
-		hears cc.Kind
+		want  cc.Kind
 	}{
 		{[]cc.Kind{cc.ACK, cc.ECN, cc.RTT}, cc.RTT},
 		{[]cc.Kind{cc.ACK, cc.ECN}, cc.ECN},
@@ -210,11 +210,11 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	} {
 		wants := append(c.wants, cc.CNP) // to be ECN capable
 		p, a, b, h := marked(t, true, 1, wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		require.Len(t, h.heard, 1)
-		require.Equal(t, c.hears, h.heard[0].Kind)
+		require.Equal(t, c.want, h.heard[0].Kind)
 		require.Equal(t, 1, h.heard[0].Marked)
 	}
 }

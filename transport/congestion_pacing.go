@@ -7,16 +7,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// isPaced reports whether the queue pair's requests leave by the limiter's leave, a packet at a
-// time.
-// Datagrams do not: nothing tells of their congestion.
+// isPaced reports whether the limiter releases the queue pair's requests, packet by packet.
+// Datagrams are not paced: there is no feedback on their congestion.
 func (cong *congestion) isPaced() bool {
 	qp := cong.conn()
 	return cong.rated && qp.Type != UD
 }
 
-// setRate takes over a rate of congestion control; 0 is as fast as the port goes. The limiter, some
-// 20 KB, comes with the first rate.
+// setRate applies a rate set by congestion control; 0 means as fast as the port. The limiter, some
+// 20 KB, is created with the first rate.
 func (cong *congestion) setRate(rate units.BitRate) {
 	qp := cong.conn()
 	e, f := qp.ep, uint32(cong.flow)
@@ -36,7 +35,7 @@ func (cong *congestion) setRate(rate units.BitRate) {
 	}
 }
 
-// unpace makes the limiter forget the queue pair, and its rate.
+// unpace removes the queue pair and its rate from the limiter.
 func (cong *congestion) unpace() {
 	qp := cong.conn()
 	cong.cold().rate, cong.rated = 0, false
@@ -45,7 +44,8 @@ func (cong *congestion) unpace() {
 	}
 }
 
-// leavePace ends the wait for the start of a packet that may not leave after all.
+// leavePace withdraws the queue pair's next packet, which may not leave after all, from the
+// limiter.
 func (cong *congestion) leavePace() {
 	qp := cong.conn()
 	if cong.isPaced() {
@@ -53,7 +53,8 @@ func (cong *congestion) leavePace() {
 	}
 }
 
-// awaitPace has a paced queue pair wait for the start of its next packet, if it may send one.
+// awaitPace makes a paced queue pair wait for the start time of its next packet, if it may send
+// one.
 func (cong *congestion) awaitPace(now units.Time) {
 	qp := cong.conn()
 	if size, ok := qp.snd.nextPacket(now); ok {
@@ -61,8 +62,8 @@ func (cong *congestion) awaitPace(now units.Time) {
 	}
 }
 
-// transmitPaced lets queue pairs send a packet each, in the limiter's order, as long as one's time
-// has come. It returns how many were sent.
+// transmitPaced lets queue pairs send a packet each, in the limiter's order, as long as packets are
+// due. It returns how many packets were sent.
 func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	if e.limiter == nil {
 		return 0
@@ -74,7 +75,7 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 		if n == 0 && again {
 			break // the port has no room
 		}
-		if !qp.cong.isPaced() { // any more
+		if !qp.cong.isPaced() { // any longer
 			e.scheduleRequests(qp)
 			continue
 		}
@@ -87,10 +88,10 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	return sent
 }
 
-// departed is packets that left in a turn without a pace, of which congestion control gets one TX
-// event: an event each would take a tenth of the time in which a 4 KB packet is built. Those of a
-// paced flow leave one by one, Bolt marks each packet, and without acknowledgements nothing of a
-// message is left to report once it is complete.
+// departed is the packets that an unpaced queue pair sent in one turn, which are reported as one TX
+// event: an event for each would take a tenth of the time in which a 4 KB packet is built. A paced
+// flow sends, and reports, packet by packet. So does a flow with Bolt, which marks each packet, and
+// one without acknowledgements, which would have nothing left to report once a message is complete.
 type departed struct {
 	first   wire.PSN
 	packets uint32
@@ -105,7 +106,7 @@ func (d *departed) add(first wire.PSN, packets, bytes uint32) {
 	d.bytes += units.Bytes(bytes)
 }
 
-// addSent adds n PSNs from first on to what the algorithm is told of.
+// addSent adds n PSNs from first on to the packets to report.
 func (cong *congestion) addSent(first wire.PSN, n, size uint32, now units.Time) {
 	qp := cong.conn()
 	qp.ep.departed.add(first, n, size)
@@ -114,7 +115,7 @@ func (cong *congestion) addSent(first wire.PSN, n, size uint32, now units.Time) 
 	}
 }
 
-// reportSent tells congestion control of the packets that left since it was told last.
+// reportSent reports the packets that left since the last report to congestion control.
 func (cong *congestion) reportSent(now units.Time) {
 	e := cong.conn().ep
 	if d := e.departed; d.packets > 0 {
@@ -124,8 +125,8 @@ func (cong *congestion) reportSent(now units.Time) {
 	}
 }
 
-// nextPacket returns how many bytes the packet has, or asks for, that leaves next; false when it
-// may not, whatever its time. What it does not look at, transmit finds when it comes to it.
+// nextPacket returns how many bytes the next packet carries, or asks for; ok is false if it may not
+// leave, whatever the pace. transmit checks what nextPacket does not.
 func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	qp := snd.conn()
 	switch {

@@ -22,7 +22,7 @@ func slotOf(t units.Time) units.Time {
 	return (t + units.Time(pace.Slot) - 1) / units.Time(pace.Slot) * units.Time(pace.Slot)
 }
 
-// departures notes when requests leave a.
+// departures records when requests leave a.
 func (p *pair) departures() *[]units.Time {
 	at := &[]units.Time{}
 	p.la.tamper = func(frame []byte) int {
@@ -37,12 +37,12 @@ func (p *pair) departures() *[]units.Time {
 
 func (s *side) write(t testing.TB, to *side, n int) {
 	t.Helper()
-	s.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{s.mr.SGE(0, n)},
+	s.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{s.mr.SGE(0, n)},
 		RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 }
 
-// A paced packet leaves at its slot, and Poll says so beforehand: in virtual time nothing else
-// would wake the endpoint.
+// A paced packet leaves at its slot, and Poll announces it: in virtual time nothing else would wake
+// the endpoint.
 func TestPacedPacketsLeaveAtTheirSlots(t *testing.T) {
 	const rate = 25 * units.Gbps // 327.68 ns a packet
 	p := newPair(t)
@@ -63,7 +63,7 @@ func TestPacedPacketsLeaveAtTheirSlots(t *testing.T) {
 			p.now = want
 		}
 		p.a.Poll(p.now)
-		if k == 0 && len(*left) == 0 { // its turn to wait came after that of those that may go
+		if k == 0 && len(*left) == 0 { // it joined the limiter after this round's packets
 			p.a.Poll(p.now)
 		}
 		require.Len(t, *left, k+1)
@@ -71,7 +71,7 @@ func TestPacedPacketsLeaveAtTheirSlots(t *testing.T) {
 	p.await(a, 1)
 }
 
-// A window smaller than a packet lets one packet at a time leave, and the rate says when.
+// With a window smaller than a packet one packet at a time leaves, at times given by the rate.
 func TestWindowBelowAPacketIsSpacedByRate(t *testing.T) {
 	for _, c := range []struct {
 		rate units.BitRate
@@ -99,8 +99,8 @@ func TestWindowBelowAPacketIsSpacedByRate(t *testing.T) {
 	}
 }
 
-// The responses of a READ leave the responder as fast as its port goes: a paced flow asks for few
-// at a time, but for enough that the requests that may be outstanding fill the window.
+// The responses of a READ leave the responder as fast as its port allows: a paced flow requests few
+// at a time, but enough that the requests that may be outstanding fill the window.
 func TestPacedReadAsksInPieces(t *testing.T) {
 	for _, c := range []struct {
 		rate   units.BitRate
@@ -132,7 +132,7 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		p.settle(units.Millisecond)
 		start := p.now
 		const size = 256 * units.KiB
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, int(size))},
+		a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(0, int(size))},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, b.mem[:size], a.mem[:size])
@@ -149,7 +149,7 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 	}
 }
 
-// riser has a flow wait long, then not at all.
+// riser is an algorithm whose flow first waits for long, and then not at all.
 type riser struct {
 	at        units.Time
 	low, high units.BitRate
@@ -163,8 +163,9 @@ func (r *riser) On(*cc.Event, units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB, Rate: r.high}
 }
 
-// The packet that waits is re-timed when the rate changes: it leaves when it would have left had
-// the one before left at the new rate, or at once; and with no rate at all at once.
+// The waiting packet is re-timed when the rate changes: it leaves when it would have left had the
+// previous packet left at the new rate, or at once if that has passed, or if there is no rate any
+// more.
 func TestWaitingPacketIsRetimed(t *testing.T) {
 	const low, at = 10 * units.Kbps, units.Time(5 * units.Millisecond) // 819.2 ms a packet
 	for _, c := range []struct {
@@ -193,7 +194,7 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 	}
 }
 
-// Poll answers when the timer is due that runs, and not when one is that has been moved or stopped.
+// Poll returns the deadline of the timer that runs, and not of one that has been moved or stopped.
 func TestPollAnswersTheTimerThatRuns(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -217,7 +218,7 @@ func TestPollAnswersTheTimerThatRuns(t *testing.T) {
 }
 
 func TestPacingAllocatesNothing(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		o := defaults()
 		o.algorithm = &cc.Fixed{Window: units.MiB, Rate: 400 * units.Gbps}
 		p, as, bs := crossedPair(t, o, 1)
@@ -227,16 +228,17 @@ func TestPacingAllocatesNothing(t *testing.T) {
 	}
 }
 
-// line is a link that takes time to send a frame, and takes one beyond the one it sends.
+// line is a link that takes time to send a frame, and accepts one frame beyond the one it is
+// sending.
 type line struct {
 	*link
 	rate  units.BitRate // 0: it takes no time
 	free  units.Time    // when it is done with what it has
 	room  units.Time    // when it takes one more
-	short bool          // the endpoint waits for that
+	short bool          // the endpoint waits for room
 	idle  [][2]units.Time
 	sent  func(i int, at units.Time)
-	busy  []int // queue pairs that want to send more
+	busy  []int // queue pairs that have more to send
 }
 
 func (l *line) Info() packet.Info {
@@ -272,7 +274,7 @@ func (l *line) Send(class packet.Class, bufs []packet.Buf) int {
 	return len(bufs)
 }
 
-// unused answers for how long the line had nothing to send from a moment to another.
+// unused returns for how long the line had nothing to send between two times.
 func (l *line) unused(from, to units.Time) (d units.Duration) {
 	for i := len(l.idle) - 1; i >= 0 && l.idle[i][1].After(from); i-- {
 		begin, end := l.idle[i][0], l.idle[i][1]
@@ -284,11 +286,11 @@ func (l *line) unused(from, to units.Time) (d units.Duration) {
 	return d
 }
 
-// firstPeer is the number of the peer of the first of pacedFlows; the second has the next.
+// firstPeer is the peer's number of the first of pacedFlows; the second has the next one.
 const firstPeer wire.QPN = 1000
 
-// pacedFlows is an endpoint with UC queue pairs of these rates that always have something to send
-// to nobody, once the line calls them busy.
+// pacedFlows is an endpoint with UC queue pairs of the given rates that always have something to
+// send once the line lists them as busy. Nobody receives it.
 func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_ *Endpoint,
 	qps []*QueuePair) {
 	t.Helper()
@@ -300,7 +302,7 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 	mr, err := e.RegisterMemory(pd, make([]byte, 1<<20), LocalWrite)
 	require.NoError(t, err)
 	wr := WorkRequest{Op: OpWrite, SGList: []SGE{mr.SGE(0, 1<<20)}}
-	e.OnRound(func(units.Time) {
+	e.Loop().OnRound(func(units.Time) {
 		for _, i := range l.busy {
 			for qp := qps[i]; qp.SendRoom() > 0; {
 				require.NoError(t, qp.PostSend(&wr))
@@ -313,14 +315,14 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 			Algorithm: &cc.Fixed{Window: units.MiB, Rate: rate}})
 		require.NoError(t, err)
 		require.NoError(t,
-			qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
-				PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
+			qp.Connect(QPAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
+				PathMTU: units.KiB, DestQPN: firstPeer + wire.QPN(i)}))
 		qps = append(qps, qp)
 	}
 	return e, qps
 }
 
-// randomRates draws n rates, as many bits in each decade from 100 kb/s on, of this sum.
+// randomRates draws n rates with the given sum, log-uniformly from 100 kb/s on.
 func randomRates(r *rand.Rand, n int, sum units.BitRate) []units.BitRate {
 	parts, all := make([]float64, n), 0.
 	for i := range parts {
@@ -334,7 +336,7 @@ func randomRates(r *rand.Rand, n int, sum units.BitRate) []units.BitRate {
 	return rates
 }
 
-// busyLine is an endpoint on a line of 100 Gb/s with UC queue pairs of these rates that have
+// busyLine is an endpoint on a line of 100 Gb/s with UC queue pairs of the given rates that have
 // something to send from now on.
 func busyLine(t *testing.T, now *units.Time, rates []units.BitRate) (*line, *Endpoint,
 	[]*QueuePair) {
@@ -356,7 +358,7 @@ func busyLine(t *testing.T, now *units.Time, rates []units.BitRate) (*line, *End
 	return l, a, qps
 }
 
-// run polls the endpoint of a line when it asks for it, and when there is room again.
+// run polls the endpoint of a line when it is due, and when there is room again.
 func (l *line) run(e *Endpoint, end units.Time) {
 	for l.now.Before(end) {
 		l.short = false
@@ -370,8 +372,7 @@ func (l *line) run(e *Endpoint, end units.Time) {
 	}
 }
 
-// Flows with a rate do not starve those without one on a port that is always full, nor the other
-// way.
+// Paced flows do not starve others on a port that is always full, nor the reverse.
 func TestPacedAndOthersShareAPort(t *testing.T) {
 	for _, rate := range []units.BitRate{40 * units.Gbps, 90 * units.Gbps, 400 * units.Gbps} {
 		t.Run(rate.String(), func(t *testing.T) {
@@ -389,8 +390,9 @@ func TestPacedAndOthersShareAPort(t *testing.T) {
 	}
 }
 
-// Ten thousand paced queue pairs on one endpoint: what leaves more than a slot after its start had
-// to, for the port was busy; and each gets its rate.
+// TestTenThousandPacedQueuePairs: with ten thousand paced queue pairs on one endpoint, a packet
+// leaves more than a slot after its start only if the port was busy; and each queue pair gets its
+// rate.
 func TestTenThousandPacedQueuePairs(t *testing.T) {
 	n, span := 10_000, 10*units.Millisecond
 	if testing.Short() {
@@ -423,16 +425,16 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	require.Greater(t, packets, int((80*units.Gbps).Bytes(span)/1024))
 	for i, rate := range rates {
 		if first[i] == 0 {
-			continue // has no packet in this time
+			continue // it has no packet in this time
 		}
 		want := float64(rate.Bytes(from.Add(span).Sub(first[i])))
 		require.InDelta(t, want, float64(sent[i]), 0.005*want+1024, "%v", rate)
 	}
 }
 
-// BenchmarkPacedQueuePairs is paced queue pairs on the real clock: how long after its start a
-// packet is given to a port that has always room. An endpoint that is polled by a core of its own
-// comes by every microsecond or so; the rates' sum is below what the core can do.
+// BenchmarkPacedQueuePairs measures paced queue pairs on the real clock: how long after its start a
+// packet goes to a port that always has room. An endpoint polled by a core of its own is polled
+// about every microsecond; the sum of the rates is below what the core can send.
 func BenchmarkPacedQueuePairs(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -481,8 +483,8 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 	}
 }
 
-// A packet that waits to be sent again, since a timeout made its flow slow, spends no retry in
-// waiting.
+// A packet that waits to be retransmitted, since a timeout made its flow slow, costs no retry while
+// it waits.
 func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureSACK} {
 		o := defaults()
@@ -497,7 +499,7 @@ func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 			}
 		}
 		p.la.tamper = func([]byte) int { return 0 }
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 5000)}})
 		p.settle(wire.AckTimeout(o.timeout) + 20*units.Microsecond)
 		require.NotZero(t, a.qp.Stats().Timeouts)
@@ -536,7 +538,7 @@ func TestNoBurstAfterAStall(t *testing.T) {
 	}
 }
 
-// departures is an algorithm that notes how many packets each TX event reports.
+// departures is an algorithm that records how many packets each TX event reports.
 type departures struct {
 	cc.Fixed
 	packets []int
@@ -551,7 +553,7 @@ func (d *departures) On(ev *cc.Event, _ units.Time) cc.Decision {
 	return d.Start(0)
 }
 
-// The packets of a turn without a pace are one TX event; those of a paced flow are one each.
+// The packets that an unpaced flow sends in a turn are one TX event; a paced flow's are one each.
 func TestDeparturesOfATurn(t *testing.T) {
 	for _, c := range []struct {
 		rate units.BitRate
@@ -566,7 +568,7 @@ func TestDeparturesOfATurn(t *testing.T) {
 		o.algorithm = d
 		a, b := p.connected(o)
 		p.settle(units.Millisecond)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8*1024)},
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8*1024)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, c.want, d.packets, "%v", c.rate)

@@ -7,11 +7,11 @@ import (
 	"github.com/goroce/goroce/cc"
 )
 
-// precedence keeps virtual priorities strict among the flows of one endpoint to one peer, where its
-// port has no time stamps: a flow does not send while one with a higher priority has something to
-// send, and may. Such flows share all of their way, so nobody need measure who is before whom, and
-// the gaps between polls, by which delays are uncertain there, are wider than channels. An endpoint
-// without flows that have priorities has none. OURS.
+// precedence keeps virtual priorities strict among the flows of one endpoint to one peer where the
+// port has no time stamps: a flow does not send while one of a higher priority has something to
+// send and may send it. Such flows share their whole path, so no measurement is needed to order
+// them, and the gaps between polls, which blur delays on such ports, are wider than the priorities'
+// channels. An endpoint without prioritised flows has none. OURS.
 type precedence struct {
 	flows map[cc.Flow]*rankedFlow
 	peers map[netip.Addr]*rankedPeer
@@ -21,20 +21,20 @@ type precedence struct {
 type rankedFlow struct {
 	rank   int
 	peer   *rankedPeer // nil: not connected
-	claims bool        // it has something to send, and may
-	waits  bool        // for those before it
+	claims bool        // it has something to send, and may send it
+	waits  bool        // it waits for flows of higher priority
 }
 
-// rankedPeer is where such flows go.
+// rankedPeer is a destination of such flows.
 type rankedPeer struct {
 	addr    netip.Addr
 	flows   int
 	claims  map[int]int // by rank: how many flows have something to send
-	top     int         // the highest of these ranks; -1 without
+	top     int         // the highest of these ranks; -1 if there is none
 	waiting []*QueuePair
 }
 
-// rank notes the priority that an algorithm gives a flow.
+// rank records the priority that an algorithm gives a flow.
 func (e *Endpoint) rank(f cc.Flow, a cc.Algorithm) {
 	r, ok := a.(cc.Ranked)
 	if !ok || e.info.Timestamps {
@@ -47,7 +47,7 @@ func (e *Endpoint) rank(f cc.Flow, a cc.Algorithm) {
 	e.precedence.flows[f] = &rankedFlow{rank: r.Rank()}
 }
 
-// unrank forgets it.
+// unrank removes the flow's priority.
 func (cong *congestion) unrank() {
 	qp := cong.conn()
 	if p := qp.ep.precedence; p != nil {
@@ -56,7 +56,7 @@ func (cong *congestion) unrank() {
 	}
 }
 
-// joinPeer begins the precedence of a queue pair among those to its peer.
+// joinPeer subjects the queue pair to the precedence among the flows to its peer.
 func (cong *congestion) joinPeer(addr netip.Addr) {
 	qp := cong.conn()
 	p := qp.ep.precedence
@@ -72,7 +72,7 @@ func (cong *congestion) joinPeer(addr netip.Addr) {
 	p.flows[cong.flow].peer = peer
 }
 
-// leavePeer ends it.
+// leavePeer ends that.
 func (cong *congestion) leavePeer() {
 	qp := cong.conn()
 	p := qp.ep.precedence
@@ -86,16 +86,15 @@ func (cong *congestion) leavePeer() {
 	peer := f.peer
 	f.claim(false, qp.ep)
 	f.peer, f.waits = nil, false
-	// its name may become another's
+	// the flow ID may become another flow's
 	peer.waiting = slices.DeleteFunc(peer.waiting, func(w *QueuePair) bool { return w == qp })
 	if peer.flows--; peer.flows == 0 {
 		delete(p.peers, peer.addr)
 	}
 }
 
-// mustYield reports whether a queue pair has to let another one go first, and gives it a turn when
-// that
-// has gone.
+// mustYield reports whether the queue pair must let another one go first. If so, the queue pair is
+// scheduled once none has to go first any more.
 func (cong *congestion) mustYield() bool {
 	qp := cong.conn()
 	p := qp.ep.precedence
@@ -117,7 +116,7 @@ func (cong *congestion) mustYield() bool {
 	return true
 }
 
-// updateClaim notes whether a queue pair still has something to send.
+// updateClaim updates whether the queue pair has something to send.
 func (cong *congestion) updateClaim() {
 	qp := cong.conn()
 	if p := qp.ep.precedence; p != nil {
@@ -127,16 +126,16 @@ func (cong *congestion) updateClaim() {
 	}
 }
 
-// mayClaim reports whether the queue pair has something to send that only a window, a rate or room
-// in the port keeps.
+// mayClaim reports whether the queue pair has something to send that only a window, a rate or lack
+// of room in the port holds back.
 func (cong *congestion) mayClaim() bool {
 	qp := cong.conn()
 	return qp.state == ReadyToSend && qp.snd.hasNext() && !cong.hold &&
 		!qp.loss.isWaitingRNR() && !qp.adm.isShut() && qp.isResolved()
 }
 
-// claim keeps the books of who has something to send, and gives turns to those that waited for a
-// rank which has not any more.
+// claim updates whether the flow has something to send. When no flow of the highest rank has, it
+// schedules the queue pairs that waited for them.
 func (f *rankedFlow) claim(claims bool, e *Endpoint) {
 	peer := f.peer
 	if claims == f.claims {

@@ -41,7 +41,7 @@ func rankedSides(t *testing.T, p *pair, o sideOptions, ranks ...int) (as, bs []*
 	return as, bs, algorithms
 }
 
-// order is which of the queue pairs each packet of data that left was of.
+// order returns, for each data packet that left, the index of its queue pair.
 func (p *pair) order(bs []*side) (of []int) {
 	for _, pkt := range p.la.packets() {
 		if i := slices.IndexFunc(bs, func(b *side) bool {
@@ -53,8 +53,8 @@ func (p *pair) order(bs []*side) (of []int) {
 	return of
 }
 
-// Where the port has no time stamps a flow sends nothing while one before it has something to send,
-// though the window of that one is full most of the time.
+// Where the port has no time stamps, a flow sends nothing while one of a higher priority has
+// something to send, though the window of that one is full most of the time.
 func TestPrecedenceIsStrict(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -93,7 +93,7 @@ func TestPrecedenceIsStrict(t *testing.T) {
 	}
 }
 
-// A flow that comes later and goes first interrupts the other, inside a message.
+// A flow of a higher priority that starts later interrupts the other one, inside a message.
 func TestPrecedenceOfALaterFlow(t *testing.T) {
 	p := newPair(t)
 	as, bs, _ := rankedSides(t, p, defaults(), 7, 0)
@@ -107,24 +107,28 @@ func TestPrecedenceOfALaterFlow(t *testing.T) {
 	assert.LessOrEqual(t, between(p.order(bs)[before:]), 4, "no more than its window")
 }
 
-// Whatever ends the claim of a flow lets those behind it go, each in its turn.
+// Whatever ends the claim of a flow releases those of lower priority, in order.
 func TestPrecedenceIsReleased(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		end   func(t *testing.T, p *pair, a *side, r *ranked)
 		sends bool // the flow sends SENDs, for which there is no receive
 	}{
-		{"it fails", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToError() }, false},
-		{"it is reset", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToReset() }, false},
+		{"it fails", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
+			a.qp.Modify(Errored, QPAttr{})
+		}, false},
+		{"it is reset", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
+			a.qp.Modify(Reset, QPAttr{})
+		}, false},
 		{"it is destroyed", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
 			a.qp.Destroy()
 		}, false},
 		{"its window is 0", func(_ *testing.T, _ *pair, _ *side, r *ranked) { r.stop() }, false},
 		{"it begins nothing more", func(t *testing.T, _ *pair, a *side, _ *ranked) {
-			require.NoError(t, a.qp.ToSQD())
+			require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
 		}, false},
-		{"the rest is taken back", func(t *testing.T, _ *pair, a *side, _ *ranked) {
-			require.Positive(t, a.qp.CancelWaiting())
+		{"the rest is cancelled", func(t *testing.T, _ *pair, a *side, _ *ranked) {
+			require.Positive(t, a.qp.Admission().CancelWaiting())
 		}, false},
 		{"its peer is not ready", func(_ *testing.T, p *pair, _ *side, _ *ranked) {
 			p.la.tamper = nil
@@ -135,7 +139,7 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			o := defaults()
 			o.timeout = 20
 			as, bs, algorithms := rankedSides(t, p, o, 7, 3, 0)
-			// nothing of the first flow arrives: its window stays full
+			// nothing of the first flow arrives, so its window stays full
 			p.la.tamper = func(frame []byte) int {
 				if pkt, ok := parsed(frame); ok && pkt.DestQP == bs[0].qp.Num {
 					return 0
@@ -150,7 +154,7 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			for i, a := range as {
 				for range messages {
 					if i == 0 && c.sends {
-						a.post(t, WorkRequest{Op: OpSend, Flags: Signaled,
+						a.post(t, WorkRequest{Op: OpSend, Signaled: true,
 							SGList: []SGE{a.mr.SGE(0, 4096)}})
 					} else {
 						a.write(t, bs[i], 1024)
@@ -160,7 +164,7 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			if !c.sends {
 				p.settle(500 * us)
 				require.Equal(t, []int{0, 0, 0, 0}, p.order(bs),
-					"a window of the first, and nothing of those behind it")
+					"a window of the first flow, and nothing of the others")
 			}
 			c.end(t, p, as[0], algorithms[0])
 			require.True(t, p.run(500*us, func() bool {
@@ -173,7 +177,7 @@ func TestPrecedenceIsReleased(t *testing.T) {
 	}
 }
 
-// A flow that may go on claims its place again.
+// A flow that is no longer held claims its precedence again.
 func TestPrecedenceAfterAHold(t *testing.T) {
 	p := newPair(t)
 	as, bs, algorithms := rankedSides(t, p, defaults(), 7, 0)
@@ -183,7 +187,7 @@ func TestPrecedenceAfterAHold(t *testing.T) {
 	p.settle(10 * us)
 	require.NotContains(t, p.order(bs), 0)
 	before := len(p.order(bs))
-	require.Greater(t, before, 4, "the other one goes on meanwhile")
+	require.Greater(t, before, 4, "the other flow goes on meanwhile")
 	require.Less(t, before, 50)
 	algorithms[0].decision.Window = 4 * units.KiB
 	algorithms[0].steer(algorithms[0].decision)
@@ -191,7 +195,7 @@ func TestPrecedenceAfterAHold(t *testing.T) {
 	assert.LessOrEqual(t, between(p.order(bs)[before:]), 4)
 }
 
-// between is how many packets of the flow 1 left before the last one of the flow 0.
+// between returns how many packets of flow 1 left before the last one of flow 0.
 func between(order []int) int {
 	last := len(order) - slices.Index(reversed(order), 0)
 	return len(slices.DeleteFunc(slices.Clone(order[:last]), func(i int) bool { return i == 0 }))
@@ -203,8 +207,8 @@ func reversed(order []int) []int {
 	return order
 }
 
-// A flow that is destroyed as it waits leaves its name to another one, which is not forgotten for
-// that.
+// The flow ID of a flow that is destroyed while it waits may be another flow's, which must not be
+// forgotten then.
 func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -222,7 +226,7 @@ func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
 	flow := as[1].qp.cong.flow
 	as[1].qp.Destroy()
 	next, peers, _ := rankedSides(t, p, o, 0)
-	require.Equal(t, flow, next[0].qp.cong.flow, "else there is nothing to test")
+	require.Equal(t, flow, next[0].qp.cong.flow, "otherwise there is nothing to test")
 	next[0].write(t, peers[0], 1024)
 	p.settle(100 * us)
 	require.Empty(t, next[0].poll(), "it waits")
@@ -231,7 +235,7 @@ func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
 	assert.Len(t, next[0].poll(), 1)
 }
 
-// Flows to another peer, and flows without a priority, have nothing to do with it.
+// Flows to another peer, and flows without a priority, are not affected.
 func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	p := newPair(t)
 	var err error
@@ -250,13 +254,14 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	mine.algorithm = &ranked{steered: steered{decision: cc.Decision{Window: 4 * units.KiB}}}
 	elsewhere, other := mine.make(t, p.a), o.make(t, p.b)
 	plain, plainly := p.connected(o)
-	rtr := RTRAttr{PathMTU: MTU1024, RecvPSN: 100, MaxDestRdAtomic: 1}
-	rts := RTSAttr{SendPSN: 100, Timeout: 20, RetryCount: 7}
-	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
-	require.NoError(t, elsewhere.qp.Connect(InitAttr{}, rtr, rts))
-	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"),
+	attr := QPAttr{PathMTU: units.KiB, RecvPSN: 100, MaxDestRdAtomic: 1, SendPSN: 100, Timeout: 20,
+		RetryCount: 7}
+	attr.Path, attr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
+	require.NoError(t, elsewhere.qp.Connect(attr))
+	attr.Path, attr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"),
 		Source: netip.MustParseAddr("10.0.0.3")}, elsewhere.qp.Num
-	require.NoError(t, other.qp.Connect(InitAttr{Access: RemoteWrite}, rtr, rts))
+	attr.Access = RemoteWrite
+	require.NoError(t, other.qp.Connect(attr))
 
 	as[0].write(t, bs[0], 1<<16)
 	as[1].write(t, bs[1], 1024)
@@ -275,7 +280,8 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	assert.Empty(t, p.a.precedence.flows)
 }
 
-// With time stamps delays tell who goes first, and an endpoint without such flows keeps no books.
+// With time stamps delays decide who goes first, and an endpoint without such flows has no
+// precedence state.
 func TestNoPrecedence(t *testing.T) {
 	p := newPair(t)
 	p.connected(defaults())
@@ -294,7 +300,7 @@ func TestNoPrecedence(t *testing.T) {
 	assert.False(t, slices.IsSorted(stamped.order(bs)), "both send")
 }
 
-// The books cost no memory.
+// Precedence allocates nothing per packet.
 func TestPrecedenceAllocatesNothing(t *testing.T) {
 	o := defaults()
 	o.sges = 1
@@ -313,7 +319,7 @@ func TestPrecedenceAllocatesNothing(t *testing.T) {
 	var wcs [packet.Burst]WorkCompletion
 	round := func() {
 		for range 4 {
-			wr.Flags = Signaled
+			wr.Signaled = true
 			_ = a.qp.PostSend(&wr)
 		}
 		s.burst(packet.Burst)

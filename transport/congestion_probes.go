@@ -8,33 +8,33 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// prober is what a queue pair knows of the probe that its congestion control asked for: a packet
-// that goes the way of the data, waits in the same queues and is answered, while the flow itself
-// may be stopped.
+// prober is a queue pair's state of the probe that its congestion control requested: a packet that
+// takes the path of the data, waits in the same queues and is answered, while the flow itself may
+// be stopped.
 //
-// Between ours, who agreed to it (docs/wire.md), that is a PROBE. To anybody else it is a
-// zero-length WRITE with the PSN of the last packet that was acknowledged: a duplicate, which the
-// responder acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no
-// right to write and no memory, may stand inside a message, and to lose it is to lose nothing. Its
-// ACK says nothing that tells it from others; so it leaves when nothing is under way, and what is
-// acknowledged while nothing else is, is the probe.
+// Between endpoints that agreed to it (docs/wire.md) that is a PROBE. To any other peer it is a
+// zero-length WRITE with the PSN of the last acknowledged packet: a duplicate, which the responder
+// acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no right to
+// write and no memory, may be sent inside a message, and its loss does no harm. Its ACK looks like
+// any other. Therefore such a probe leaves when nothing is in flight, and an ACK that arrives while
+// nothing else is in flight is its answer.
 //
-// One is out at a time. A queue pair borrows a prober from the first that its algorithm asks for to
-// the last.
+// At most one probe is outstanding. A queue pair borrows a prober from the first probe that its
+// algorithm requests to the last.
 type prober struct {
-	asked     units.Time // the moment that was last asked for; 0: none
-	at        units.Time // when the next one leaves; 0: none, or it is due
-	due       bool       // it leaves as soon as it may
-	seq       uint8      // of the newest that left
-	leftAt    units.Time // when it did; 0: it is not out
-	departure uint32     // in which it did
+	asked     units.Time // the time last requested; 0: none
+	at        units.Time // when the next probe leaves; 0: none requested, or due
+	due       bool       // it leaves as soon as possible
+	seq       uint8      // of the newest probe sent
+	leftAt    units.Time // when that left; 0: it is not outstanding
+	departure uint32     // the endpoint's departure in which it left
 	lostAt    units.Time // when it counts as lost; 0: never
-	// when the first left that has had no answer since; 0: the newest has, or none left
+	// when the first of the probes left that had no answer since; 0: the newest had, or none left
 	silent units.Time
-	lost   uint32 // how many have had none since
+	lost   uint32 // how many of these were lost
 }
 
-// askProbe takes over when congestion control wants a probe to leave.
+// askProbe applies the time at which congestion control requests a probe.
 func (cong *congestion) askProbe(at units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
@@ -54,7 +54,7 @@ func (cong *congestion) askProbe(at units.Time) {
 	cong.restProber()
 }
 
-// restProber gives the prober back when none is asked for and none is out.
+// restProber gives the prober back when no probe is requested or outstanding.
 func (cong *congestion) restProber() {
 	if p := cong.cold().prober; p.asked == 0 && p.leftAt == 0 {
 		cong.dropProber()
@@ -69,7 +69,7 @@ func (cong *congestion) dropProber() {
 	}
 }
 
-// probeTimer does what is due of a probe.
+// probeTimer handles what is due of a probe.
 func (cong *congestion) probeTimer(now units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
@@ -93,8 +93,8 @@ func (cong *congestion) probeTimer(now units.Time) {
 }
 
 // peerIsGone reports whether a flow that only probes, though it has something to send, has had no
-// answer for as long as it takes to send a packet again as often as may be. Nothing else would end
-// it: its packets wait.
+// answer for as long as all retransmissions of a packet take. Nothing else would end such a flow:
+// its packets wait.
 func (cong *congestion) peerIsGone(now units.Time) bool {
 	qp := cong.conn()
 	p := cong.cold().prober
@@ -106,7 +106,8 @@ func (cong *congestion) peerIsGone(now units.Time) bool {
 		now.Sub(p.silent) >= max(gatePatience, qp.loss.patienceInAll())
 }
 
-// probeEnded lets the next probe leave, or the prober go, when one is not out any more.
+// probeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
+// outstanding.
 func (cong *congestion) probeEnded() {
 	if cong.probing {
 		cong.scheduleDueProbe()
@@ -114,7 +115,7 @@ func (cong *congestion) probeEnded() {
 	}
 }
 
-// earliest returns t, or when something is to be done about a probe if that is earlier; 0 is never.
+// earliest returns the earlier of t and the prober's next deadline; 0 means never.
 func (p *prober) earliest(t units.Time) units.Time {
 	for _, own := range [...]units.Time{p.at, p.lostAt} {
 		if own != 0 && (t == 0 || own.Before(t)) {
@@ -135,15 +136,15 @@ func (cong *congestion) mayProbe() bool {
 		(qp.state == ReadyToSend || qp.state == SQDrained)
 }
 
-// isDrained reports whether nothing is under way that the peer would acknowledge: all has been
-// acknowledged, or counts as lost.
+// isDrained reports whether nothing is in flight that the peer would acknowledge: everything has
+// been acknowledged, or counts as lost.
 func (loss *lossRecovery) isDrained() bool {
 	qp := loss.conn()
 	return loss.una == loss.sndMax || qp.snd.nextPSN() == loss.una || loss.recovery != nil &&
 		loss.inFlight == 0
 }
 
-// scheduleDueProbe gives a probe its turn that waited for what was under way.
+// scheduleDueProbe schedules a probe that waited until nothing was in flight.
 func (cong *congestion) scheduleDueProbe() {
 	qp := cong.conn()
 	if cong.mayProbe() {
@@ -188,7 +189,7 @@ func (cong *congestion) sendProbe(now units.Time) bool {
 	return true
 }
 
-// receiveProbe notes a probe of the peer's, to be answered.
+// receiveProbe records a probe of the peer, to be answered.
 func (cong *congestion) receiveProbe(p *wire.Packet) {
 	qp := cong.conn()
 	e := qp.ep
@@ -206,33 +207,34 @@ func (cong *congestion) receiveProbe(p *wire.Packet) {
 	}
 }
 
-// probeReach is how far a PSN of a control packet may be from the one that it speaks of.
+// probeReach is how far the PSN of a control packet may be from the PSN that it refers to.
 const probeReach = 1 << 16
 
+// plausible reports whether psn is within probeReach of near.
 func plausible(psn, near wire.PSN) bool {
 	d := psn.Sub(near)
 	return -probeReach <= d && d <= probeReach
 }
 
-// probed is the newest probe of the peer's.
+// probed is the peer's newest probe.
 type probed struct {
 	field    [extension.ProbeLen]byte
 	ttl, tos uint8
-	here     bool // and not yet answered
+	here     bool // not answered yet
 	came     presence
 	next     units.Time // when another one may be answered
 }
 
-// probeInterval is how often a queue pair answers probes, at most: 64 in 8.2 µs, a short round
-// trip.
+// probeInterval is the least time between two probes that a queue pair acknowledges: 64 of them are
+// 8.2 µs, a short round trip.
 const probeInterval = 128 * units.Nanosecond
 
-// hasProbeToAnswer reports whether a probe waits for its answer.
+// hasProbeToAnswer reports whether a probe of the peer is to be answered.
 func (cong *congestion) hasProbeToAnswer() bool {
 	return cong.cold().echo != nil && cong.cold().echo.probe.here
 }
 
-// sendProbeAck returns a probe. It returns false when the port has no room.
+// sendProbeAck acknowledges the peer's probe. It returns false when the port has no room.
 func (cong *congestion) sendProbeAck() bool {
 	qp := cong.conn()
 	e, m := qp.ep, &cong.cold().echo.probe
@@ -257,7 +259,7 @@ func (cong *congestion) sendProbeAck() bool {
 	return true
 }
 
-// receiveProbeAck takes in the answer to a probe of ours.
+// receiveProbeAck handles the answer to our probe.
 func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 	qp := cong.conn()
 	e, echo := qp.ep, extension.ProbeEcho(p.Body())
@@ -275,13 +277,13 @@ func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 	}
 }
 
-// probeStamp is a moment as a probe field tells it.
+// probeStamp returns t as the field of a probe has it.
 func probeStamp(t units.Time) units.Duration {
 	return t.Sub(0) / units.Nanosecond & (1<<48 - 1) * units.Nanosecond
 }
 
-// probeAnswered tells congestion control how long a probe took. Toward a peer without the extension
-// there is no echo.
+// probeAnswered reports to congestion control how long a probe took. The echo is nil from a peer
+// without the extension.
 func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 	qp := cong.conn()
 	e, p := qp.ep, cong.cold().prober
@@ -296,7 +298,7 @@ func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 			e.counters.BadTiming++
 			h.endpoint = 0
 		}
-	} else { // the peer does not tell its part
+	} else { // the peer does not report its part
 		h.endpoint = 0
 	}
 	h.fill(&ev)
@@ -309,10 +311,9 @@ func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 	cong.probeEnded()
 }
 
-// isProbeAnswer reports whether an ACK or NAK is what a peer without the extension answers to a
-// probe,
-// and takes it as that. Once data has left behind the probe nobody can say any more, and need not:
-// its acknowledgements are samples.
+// isProbeAnswer reports whether an ACK or NAK is a peer's answer to a probe without the extension,
+// and handles it as such. Once data has left behind the probe, the acknowledgements cannot be told
+// apart, and need not be: acknowledgements of data are samples.
 func (cong *congestion) isProbeAnswer() bool {
 	qp := cong.conn()
 	p := cong.cold().prober

@@ -12,15 +12,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// plainly is a connection to a peer that knows no probes; with bits of SACK it is an older one of
-// ours.
+// plainly returns the options of a connection to a peer without probes; with SACK bits it is an
+// older peer of ours.
 func plainly(sack uint16) sideOptions {
 	o := probing()
 	o.features, o.sack = 0, sack
 	return o
 }
 
-// chain asks for n probes, one after another, a while after each answer.
+// chain requests n probes one after another, each some time after an answer.
 func (s *steered) chain(n int, now units.Time, after func()) {
 	s.on = func(ev *cc.Event, now units.Time) {
 		switch n--; {
@@ -36,12 +36,12 @@ func (s *steered) chain(n int, now units.Time, after func()) {
 	s.probeAt(now.Add(units.Microsecond))
 }
 
-// A flow that is stopped in the midst of a message probes a peer that does not know of probes: at
-// no cost to the message, the queue pair, or the program at either end.
+// A flow that is stopped inside a message probes a peer without probes, with no effect on the
+// message, the queue pair, or the program at either end.
 func TestProbesInsideAMessage(t *testing.T) {
 	const size, n = 1 << 20, 20
 	for _, sack := range []uint16{0, 512} {
-		for _, op := range []SendOp{OpSend, OpWrite, OpWriteImm, OpRead} {
+		for _, op := range []Op{OpSend, OpWrite, OpWriteImm, OpRead} {
 			t.Run(fmt.Sprint(op, sack), func(t *testing.T) {
 				p, a, b, s := steeredPair(t, plainly(sack))
 				from, to := a, b
@@ -57,7 +57,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 						s.decision.Window = 0
 					}
 				}
-				a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr,
 					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
@@ -74,7 +74,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 				for _, probe := range p.la.packets()[:n] {
 					require.Equal(t, wire.RCWriteOnly, probe.Op)
 					require.Equal(t, una.Add(wire.PSNMask), probe.PSN,
-						"the last that was acknowledged")
+						"the last acknowledged PSN")
 					require.True(t, probe.AckReq)
 					require.Empty(t, probe.Payload())
 					require.Len(t, probe.Frame, 74)
@@ -98,15 +98,15 @@ func TestProbesInsideAMessage(t *testing.T) {
 	}
 }
 
-// It does so before its first message, between messages of any kind, and where the peer may not be
-// written to.
+// It does so before its first message, between messages of any kind, and without the right to write
+// to the peer.
 func TestProbesBetweenMessages(t *testing.T) {
 	for _, may := range []Access{0, RemoteWrite | RemoteRead | RemoteAtomic} {
 		p, a, b, s := steeredPair(t, plainly(0))
 		b.qp.access = may
-		ops := []SendOp{OpSend}
+		ops := []Op{OpSend}
 		if may != 0 {
-			ops = []SendOp{OpSend, OpRead, OpWrite, OpFetchAdd, OpSend}
+			ops = []Op{OpSend, OpRead, OpWrite, OpFetchAdd, OpSend}
 		}
 		for i, op := range append(ops, OpSend) {
 			probed := false
@@ -119,7 +119,7 @@ func TestProbesBetweenMessages(t *testing.T) {
 			if op == OpFetchAdd {
 				n = 8
 			}
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 				SGList: []SGE{a.mr.SGE(0, n)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 		}
@@ -131,11 +131,12 @@ func TestProbesBetweenMessages(t *testing.T) {
 	}
 }
 
-// A probe waits until what is under way is acknowledged: nobody could tell its answer from theirs.
+// A probe waits until everything in flight is acknowledged: their acknowledgements could not be
+// told apart.
 func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	p, a, b, s := steeredPair(t, plainly(0))
 	p.la.delay, p.lb.delay = 20*units.Microsecond, 20*units.Microsecond
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 20000)}})
 	p.settle(units.Microsecond)
 	asked := p.now
@@ -144,12 +145,12 @@ func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	require.Zero(t, p.a.counters.ProbesSent)
 	p.settle(60 * units.Microsecond)
 	require.Len(t, s.probes(), 1)
-	require.InDelta(t, 40, s.probes()[0].Delay.Microseconds(), 0.01, "from when it left")
+	require.InDelta(t, 40, s.probes()[0].Delay.Microseconds(), 0.01, "since it left")
 	require.Len(t, a.poll(), 1)
 }
 
-// What was under way and is lost does not hold a probe for longer than the flow's timeout; the
-// probe says nothing of it, and it is sent again when the flow goes on.
+// Lost packets do not delay a probe for longer than the flow's timeout. The probe does not affect
+// them, and they are retransmitted when the flow goes on.
 func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 	for _, lost := range []string{"data", "ACKs"} {
 		for _, sack := range []uint16{0, 512} {
@@ -162,7 +163,7 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 				link = p.lb
 			}
 			link.tamper = func([]byte) int { return 0 }
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20000)}})
 			p.settle(units.Microsecond)
 			s.stop()
@@ -176,7 +177,7 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 			require.EqualValues(t, 1, p.a.counters.Timeouts)
 			if lost == "ACKs" {
 				require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status,
-					"the probe's answer acknowledges it")
+					"acknowledged by the probe's answer")
 				continue
 			}
 			require.Zero(t, p.a.counters.Retransmitted)
@@ -187,7 +188,7 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 	}
 }
 
-// Data that leaves behind a probe makes its answer one that nobody can tell: it is none.
+// When data leaves behind a probe, the probe's answer cannot be recognised, and is not a sample.
 func TestDataBehindAPlainProbe(t *testing.T) {
 	p, a, b, s := steeredPair(t, plainly(0))
 	p.la.tamper = func(frame []byte) int { // the probe is lost
@@ -198,7 +199,7 @@ func TestDataBehindAPlainProbe(t *testing.T) {
 	}
 	s.probeAt(p.now)
 	require.True(t, p.run(units.Microsecond, func() bool { return p.a.counters.ProbesSent == 1 }))
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3000)}})
 	b.recv(t, 1, 0, 3000)
 	p.await(a, 1)
 	p.settle(units.Millisecond)
@@ -206,7 +207,7 @@ func TestDataBehindAPlainProbe(t *testing.T) {
 	p.la.tamper = nil
 	s.probeAt(p.now)
 	p.settle(10 * units.Microsecond)
-	require.Len(t, s.probes(), 1, "and the next one is heard")
+	require.Len(t, s.probes(), 1, "only the next one")
 }
 
 // A probe that waits for a lost one is not lost with it.
@@ -226,7 +227,7 @@ func TestPlainProbesOneAfterAnother(t *testing.T) {
 	require.InDelta(t, 2, s.probes()[1].Delay.Microseconds(), 0.001)
 }
 
-// Unreliable services have none.
+// Unreliable services have no probes.
 func TestNoProbesWithoutAcknowledgements(t *testing.T) {
 	o := plainly(0)
 	o.kind = UC

@@ -15,14 +15,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// steered is an algorithm that decides what a test says, and takes down what it hears and when.
+// steered is an algorithm that a test controls. It records its events and their times.
 type steered struct {
 	qp       *QueuePair
 	decision cc.Decision
 	heard    []cc.Event
 	at       []units.Time
 	on       func(ev *cc.Event, now units.Time) // may change decision
-	deaf     bool                               // takes nothing down
+	deaf     bool                               // records nothing
 }
 
 func (s *steered) Events() cc.EventSet {
@@ -47,7 +47,7 @@ func (s *steered) steer(d cc.Decision) {
 	s.qp.cong.applyDecision(d)
 }
 
-// probes answers the events of probes.
+// probes returns the events of probes.
 func (s *steered) probes() (evs []cc.Event) {
 	for _, ev := range s.heard {
 		if ev.Probe {
@@ -63,7 +63,8 @@ func (s *steered) resume() { s.decision.Window = units.MiB; s.steer(s.decision) 
 
 func (s *steered) probeAt(t units.Time) { s.decision.ProbeAt = t; s.steer(s.decision) }
 
-// steeredPair is a connection whose client is steered. The neighbours know each other.
+// steeredPair is a connection whose client's algorithm is steered. The neighbour entries are
+// resolved.
 func steeredPair(t *testing.T, o sideOptions) (p *pair, a, b *side, s *steered) {
 	p = newPair(t)
 	s = &steered{decision: cc.Decision{Window: units.MiB}}
@@ -85,7 +86,7 @@ func probing() sideOptions {
 	return o
 }
 
-// packets answers what a link carried.
+// packets returns what a link carried.
 func (l *link) packets() (ps []wire.Packet) {
 	for _, frame := range l.sent {
 		if p, ok := parsed(frame); ok {
@@ -95,8 +96,8 @@ func (l *link) packets() (ps []wire.Packet) {
 	return ps
 }
 
-// A probe leaves at its moment, whatever the window says, meets the queues that data meets, and
-// comes back in the class of ACKs. It uses up no PSN and acknowledges nothing.
+// A probe leaves at its time, whatever the window, waits in the queues of the data, and comes back
+// in the class of ACKs. It takes no PSN and acknowledges nothing.
 func TestProbe(t *testing.T) {
 	o := probing()
 	o.class, o.answers = 0x2a, 0xc0 // ECT(0)
@@ -109,7 +110,7 @@ func TestProbe(t *testing.T) {
 		return 1
 	}
 	s.stop()
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets(), "stopped")
@@ -143,13 +144,13 @@ func TestProbe(t *testing.T) {
 	require.Len(t, p.await(a, 1), 1)
 	require.Equal(t, probe[0].SrcPort, p.la.packets()[1].SrcPort)
 	require.Equal(t, probe[0].TOS(), p.la.packets()[1].TOS())
-	require.Equal(t, probe[0].PSN, p.la.packets()[1].PSN, "the probe used none")
+	require.Equal(t, probe[0].PSN, p.la.packets()[1].PSN, "the probe took no PSN")
 	require.EqualValues(t, 1, p.a.counters.ProbesSent)
 	require.EqualValues(t, 1, p.b.counters.ProbesAnswered)
 	require.EqualValues(t, 1, p.a.counters.ProbeAnswers)
 }
 
-// What passes in the hosts is told apart, as with data.
+// The time in the hosts is reported separately, as with data.
 func TestProbeEndpointDelay(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	const late = 7 * units.Microsecond
@@ -165,14 +166,14 @@ func TestProbeEndpointDelay(t *testing.T) {
 	require.Zero(t, s.probes()[0].Hops)
 }
 
-// Another moment is another probe, the same one is not; what has not left does not leave any more.
+// Each new time is a new probe, the same time is not. A probe that has not left is replaced.
 func TestEachMomentIsOneProbe(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	sent := func() uint64 { p.settle(20 * units.Microsecond); return p.a.counters.ProbesSent }
 	s.probeAt(p.now.Add(units.Microsecond))
 	require.EqualValues(t, 1, sent())
 	s.steer(s.decision)
-	require.EqualValues(t, 1, sent(), "the same moment")
+	require.EqualValues(t, 1, sent(), "the same time")
 	s.probeAt(p.now.Add(30 * units.Microsecond))
 	require.EqualValues(t, 1, sent())
 	s.probeAt(p.now.Add(40 * units.Microsecond))
@@ -186,14 +187,14 @@ func TestEachMomentIsOneProbe(t *testing.T) {
 	require.EqualValues(t, 2, sent(), "taken back")
 	require.Nil(t, s.qp.cong.cold().prober)
 	s.probeAt(p.now.Add(-units.Microsecond))
-	require.EqualValues(t, 3, sent(), "the past is now")
+	require.EqualValues(t, 3, sent(), "a time in the past means now")
 	s.probeAt(0)
 	require.Nil(t, s.qp.cong.cold().prober)
 	require.Len(t, s.probes(), 3)
 }
 
-// Toward either kind of peer the algorithm hears of a lost probe after the flow's timeout, and asks
-// for the next; the queue pair survives many of them, and so does its data.
+// Toward either kind of peer the loss of a probe is reported to the algorithm after the flow's
+// timeout, and it requests the next one; the queue pair survives many losses, and so does its data.
 func TestLostProbes(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
@@ -206,7 +207,7 @@ func TestLostProbes(t *testing.T) {
 		}
 		fill(a.mem[:10000], 3)
 		s.stop()
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
@@ -230,8 +231,8 @@ func TestLostProbes(t *testing.T) {
 	}
 }
 
-// A flow that only probes ends when its peer is gone, as one does whose packets are not
-// acknowledged. One that has nothing to send does not.
+// A flow that only probes ends when its peer is gone, like one whose packets are not acknowledged.
+// A flow that has nothing to send does not.
 func TestProbesOfAPeerThatIsGone(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
@@ -247,10 +248,10 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.probeAt(p.now)
 		p.settle(3 * gatePatience)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.settle(gatePatience - units.Millisecond)
-		require.Equal(t, ReadyToSend, a.qp.State(), "it has been waiting for less")
+		require.Equal(t, ReadyToSend, a.qp.State(), "it has waited for a shorter time")
 		p.settle(2 * units.Millisecond)
 		require.Equal(t, Errored, a.qp.State())
 		require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
@@ -258,7 +259,7 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 	}
 }
 
-// An answer counts once, and only while its probe is out.
+// An answer counts once, and only while its probe is outstanding.
 func TestStaleProbeAnswers(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	p.lb.tamper = func([]byte) int { return 2 }
@@ -279,13 +280,13 @@ func TestStaleProbeAnswers(t *testing.T) {
 	first := p.now
 	s.probeAt(first)
 	p.settle(3 * units.Microsecond)
-	s.probeAt(p.now) // while the other is out
+	s.probeAt(p.now) // while the other one is outstanding
 	second := p.now
 	p.settle(20 * units.Microsecond)
 	require.Len(t, s.probes(), 2)
 	require.Less(t, s.probes()[1].Delay, 3*units.Microsecond,
 		"the answer to the second, which overtook the first's")
-	require.EqualValues(t, 2, p.a.counters.DropStaleProbe, "which is no news any more")
+	require.EqualValues(t, 2, p.a.counters.DropStaleProbe, "the first answer is stale")
 	require.True(t, second.After(first))
 
 	slow = true // the answer comes after the probe counts as lost
@@ -297,7 +298,7 @@ func TestStaleProbeAnswers(t *testing.T) {
 	require.EqualValues(t, 3, p.a.counters.DropStaleProbe)
 }
 
-// Each probe and answer that cannot be is dropped under its own name, is not answered, and is no
+// Each impossible probe and answer has a drop counter of its own, is not answered, and is not a
 // sample.
 func TestForgedProbes(t *testing.T) {
 	for _, c := range []struct {
@@ -308,66 +309,66 @@ func TestForgedProbes(t *testing.T) {
 		seq   uint8
 		tag   uint16
 		plain bool
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}{
-		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.ProbesAnswered
 		}},
-		{"PROBE from far behind, still", wire.Probe, extension.ProbeAlone,
+		{"PROBE from far behind: valid", wire.Probe, extension.ProbeAlone,
 			(100 - 1<<16) & wire.PSNMask,
-			0, 0, false, func(c *Counters) uint64 {
+			0, 0, false, func(c *Stats) uint64 {
 				return c.ProbesAnswered
 			}},
 		{"nothing agreed", wire.Probe, extension.ProbeAlone, 100, 0, 0, true,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
 		{"another connection's tag", wire.Probe, extension.ProbeAlone, 100, 0, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
 		{"PROBE that is a response", wire.Probe, extension.ProbeResponse, 100, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.DropProbe
 		}},
 		{"PROBE from too far ahead", wire.Probe, extension.ProbeAlone, 101 + 1<<16, 0, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"PROBE from too far behind", wire.Probe, extension.ProbeAlone, (99 - 1<<16) & wire.PSNMask,
 			0,
-			0, false, func(c *Counters) uint64 {
+			0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer, nothing agreed", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, true,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
 		{"answer with another tag", wire.ProbeAck, extension.ProbeResponse, 99, 1, 1, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
-		{"answer that is no response", wire.ProbeAck, extension.ProbeAlone, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+		{"answer that is not a response", wire.ProbeAck, extension.ProbeAlone, 99, 1, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"answer to what was never sent", wire.ProbeAck, extension.ProbeResponse, 100, 1, 0, false,
-			func(c *Counters) uint64 {
+		{"answer to a packet never sent", wire.ProbeAck, extension.ProbeResponse, 100, 1, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer from too far behind", wire.ProbeAck, extension.ProbeResponse,
-			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
+			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
 		{"answer to no probe", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 		{"answer to another probe", wire.ProbeAck, extension.ProbeResponse, 99, 2, 0, false,
-			func(c *Counters) uint64 {
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 	} {
@@ -386,7 +387,7 @@ func TestForgedProbes(t *testing.T) {
 			b.connect(t, o, a)
 			p.settle(units.Microsecond)
 			if c.seq == 2 {
-				p.lb.tamper = func([]byte) int { return 0 } // nobody answers
+				p.lb.tamper = func([]byte) int { return 0 } // no acknowledgements
 				s.probeAt(p.now)
 				p.settle(units.Microsecond)
 			}
@@ -414,7 +415,7 @@ func TestForgedProbes(t *testing.T) {
 	}
 }
 
-// An answer that says the probe was there for longer than it was away is a sample, and no more.
+// An answer that claims a residence time longer than the round trip is a sample without it.
 func TestProbeWithImpossibleResidence(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	p.lb.tamper = func(frame []byte) int {
@@ -432,7 +433,7 @@ func TestProbeWithImpossibleResidence(t *testing.T) {
 	require.EqualValues(t, 1, p.a.counters.BadTiming)
 }
 
-// However many probes come, a queue pair answers one in probeInterval.
+// However many probes arrive, a queue pair acknowledges one in probeInterval.
 func TestProbeFlood(t *testing.T) {
 	p := newPair(t)
 	_, b := p.connected(probing())
@@ -455,8 +456,8 @@ func TestProbeFlood(t *testing.T) {
 	require.Positive(t, p.b.counters.DropProbeRate)
 }
 
-// A window of 0 stops a flow inside a message. What is under way is acknowledged or times out as
-// ever; what was lost waits, and costs one retry however long it waits.
+// A window of 0 stops a flow inside a message. Packets in flight are acknowledged or time out as
+// usual; lost packets wait, and cost one retry however long they wait.
 func TestStoppedFlow(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		for _, lossy := range []bool{false, true} {
@@ -476,12 +477,12 @@ func TestStoppedFlow(t *testing.T) {
 				}
 			}
 			s.steer(cc.Decision{Window: 20 * units.KiB, Rate: 10 * units.Gbps})
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
 			last := s.heard[len(s.heard)-1]
 			if lossy {
-				require.Equal(t, cc.RTO, last.Kind, "its time is over")
+				require.Equal(t, cc.RTO, last.Kind, "it timed out")
 				require.EqualValues(t, 1, p.a.counters.Timeouts, "and nothing was sent since")
 			} else {
 				require.Zero(t, last.InFlight)
@@ -509,12 +510,12 @@ func sum(evs []cc.Event) (n units.Bytes) {
 	return n
 }
 
-// POST comes when something is posted where nothing was left, before it leaves, and its Decision
-// holds for the first packet; not for what is posted behind.
+// POST is reported when something is posted to an idle queue pair, before it leaves, and its
+// Decision applies to the first packet; it is not reported for what is posted behind.
 func TestPost(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	write := func(n int) {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	s.on = func(ev *cc.Event, _ units.Time) {
@@ -542,7 +543,7 @@ func TestPost(t *testing.T) {
 	require.Equal(t, cc.POST, s.heard[len(s.heard)-1].Kind, "a message without payload, too")
 }
 
-// What is left is not 0 while messages without payload are: an algorithm that stopped would not
+// Left is not 0 while messages without payload are posted: an algorithm that stopped would not
 // begin again for them.
 func TestLeftWithoutPayload(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
@@ -554,7 +555,7 @@ func TestLeftWithoutPayload(t *testing.T) {
 		}
 	}
 	for _, n := range []int{700, 0, 0} {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	require.Len(t, p.await(a, 3), 3)
@@ -562,7 +563,7 @@ func TestLeftWithoutPayload(t *testing.T) {
 	require.Zero(t, left[len(left)-1])
 }
 
-// A paced flow hears POST, too, before its first packet has a time.
+// A paced flow gets POST, too, before its first packet has a start time.
 func TestPostOfPacedFlow(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	s.steer(cc.Decision{Window: units.MiB, Rate: 10 * units.Gbps})
@@ -571,7 +572,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 			s.decision.Window = 0
 		}
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
@@ -580,7 +581,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 	require.Len(t, p.await(a, 1), 1)
 }
 
-// Left is what is posted and not acknowledged, whatever the operation, and ends with 0.
+// Left is what is posted and not acknowledged, whatever the operation, and ends at 0.
 func TestLeft(t *testing.T) {
 	seed := testSeed(t)
 	for _, sack := range []uint16{0, 512} {
@@ -594,12 +595,12 @@ func TestLeft(t *testing.T) {
 		posted := units.Bytes(0)
 		for i := range 60 {
 			n := 8
-			op := []SendOp{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
+			op := []Op{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
 			if op != OpFetchAdd {
 				n = rng.IntN(20000)
 			}
 			b.recv(t, uint64(i), 1<<20, 20000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 				SGList: []SGE{a.mr.SGE(0, n)}})
 			posted += units.Bytes(n)
 		}
@@ -607,7 +608,7 @@ func TestLeft(t *testing.T) {
 		before := posted
 		for _, ev := range s.heard {
 			require.GreaterOrEqual(t, ev.Left, ev.InFlight, "%+v", ev)
-			require.LessOrEqual(t, ev.Left, before, "nothing is posted: %+v", ev)
+			require.LessOrEqual(t, ev.Left, before, "nothing new was posted: %+v", ev)
 			if ev.Kind == cc.TX {
 				require.GreaterOrEqual(t, ev.Left, ev.Bytes)
 			}
@@ -618,7 +619,8 @@ func TestLeft(t *testing.T) {
 	}
 }
 
-// Deadlines of D2TCP need to know what is left: the nearer one yields less when both meet marks.
+// D2TCP's deadlines depend on Left: of two flows whose packets are marked, the one with the nearer
+// deadline yields less.
 func TestDeadlinesHold(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024,
 		Signals: cc.SignalDelay | cc.SignalMarks}
@@ -634,10 +636,10 @@ func TestDeadlinesHold(t *testing.T) {
 		a, b := p.connected(o)
 		n := 0
 		p.la.marking(func() bool { n++; return n%8 == 0 })
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
-		require.NotZero(t, a.qp.snd.cold().pending, "in the midst of it")
+		require.NotZero(t, a.qp.snd.cold().pending, "inside the message")
 		return a.qp.cong.window
 	}
 	near, none, far := window("20us"), window("0s"), window("1s")
@@ -674,8 +676,7 @@ func TestProbesAllocateNothing(t *testing.T) {
 	}
 }
 
-// fickle is a flow that stops whenever it likes, and goes on when a probe says so, if it likes
-// that.
+// fickle makes a flow stop at random, and go on at random when a probe is answered.
 func (s *steered) fickle(rng *rand.Rand) {
 	s.deaf = true
 	stopped := false
@@ -692,8 +693,8 @@ func (s *steered) fickle(rng *rand.Rand) {
 	}
 }
 
-// Flows that stop and probe at random get all their messages across a link that loses, repeats and
-// reorders, as they were sent and in order, toward any kind of peer.
+// Flows that stop and probe at random deliver all their messages over a link that loses, repeats
+// and reorders, intact and in order, toward any kind of peer.
 func TestFickleFlows(t *testing.T) {
 	seed, notReady := testSeed(t), uint64(0)
 	for i, c := range []struct {
@@ -719,13 +720,13 @@ func TestFickleFlows(t *testing.T) {
 			const messages, slot = 40, 40_000
 			fill(a.mem[:messages*slot], 1)
 			fill(b.mem[messages*slot:][:messages*slot], 2)
-			ops := make([]SendOp, messages)
+			ops := make([]Op, messages)
 			sizes := make([]int, messages)
 			var receives []int
 			for i := range messages {
-				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead,
+				ops[i], sizes[i] = []Op{OpSend, OpWrite, OpWriteImm, OpRead,
 					OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
-				wr := WorkRequest{ID: uint64(i), Op: ops[i], Flags: Signaled, RKey: b.mr.RKey}
+				wr := WorkRequest{ID: uint64(i), Op: ops[i], Signaled: true, RKey: b.mr.RKey}
 				switch ops[i] {
 				case OpSend, OpWrite, OpWriteImm:
 					wr.RemoteAddr = b.mr.Addr + uint64(i*slot)

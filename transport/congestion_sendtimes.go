@@ -6,24 +6,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sendTimes remembers when the newest packets of a queue pair left, so that each acknowledgement
-// is a
-// delay sample. There is none to be had of a packet that was sent again, which has two times
-// (Karn), nor of the responses of a READ but the first, which comes as soon as it can. With more
-// than psnWindow packets in flight, those are stamped that find the place free: some sample is
-// better than none. A queue pair borrows stamps while its algorithm hears of delays and something
-// is in flight.
+// sendTimes records when the newest packets of a queue pair left, so that each acknowledgement is a
+// delay sample. A retransmitted packet gives no sample, because it has two send times (Karn). Of
+// the responses to a READ only the first does, which comes as soon as it can. With more than
+// psnWindow packets in flight only those are recorded whose slot is free: some samples are better
+// than none. A queue pair borrows a sendTimes while its algorithm takes delays and something is in
+// flight.
 type sendTimes [psnWindow]sendTime
 
-// sendTime is when a packet left, and in which of the endpoint's departures; at 0 says nothing.
+// sendTime is when a packet left, and in which of the endpoint's departures; it is void if at is 0.
 type sendTime struct {
 	psn       wire.PSN
 	departure uint32
 	at        units.Time
 }
 
-// recordSendTime notes that psn left, or that it and the responses behind it, n in all, were asked
-// for, now.
+// recordSendTime records that psn leaves now, or a request for the n responses from psn on.
 func (cong *congestion) recordSendTime(psn wire.PSN, n uint32, now units.Time) {
 	qp := cong.conn()
 	if cong.times == nil {
@@ -37,10 +35,10 @@ func (cong *congestion) recordSendTime(psn wire.PSN, n uint32, now units.Time) {
 		!place.psn.Before(qp.loss.highest()) {
 		*place = sendTime{psn, qp.ep.rounds.departure(), now}
 	}
-	cong.forgetSendTimes(psn.Add(1), n-1) // what the queue pair that had them before left there
+	cong.forgetSendTimes(psn.Add(1), n-1) // entries of the queue pair that had them before
 }
 
-// forgetSendTimes forgets when n PSNs from psn on left.
+// forgetSendTimes removes the send times of n PSNs from psn on.
 func (cong *congestion) forgetSendTimes(psn wire.PSN, n uint32) {
 	if cong.times == nil {
 		return
@@ -53,8 +51,8 @@ func (cong *congestion) forgetSendTimes(psn wire.PSN, n uint32) {
 	}
 }
 
-// sendTime returns the stamp of psn, which is outstanding or just acknowledged; the zero stamp when
-// there is none.
+// sendTime returns the send time of psn, which is outstanding or just acknowledged, or the zero
+// sendTime if there is none.
 func (cong *congestion) sendTime(psn wire.PSN) sendTime {
 	if cong.times == nil || cong.times[psn%psnWindow].psn != psn {
 		return sendTime{}
@@ -62,7 +60,7 @@ func (cong *congestion) sendTime(psn wire.PSN) sendTime {
 	return cong.times[psn%psnWindow]
 }
 
-// dropSendTimes gives them back when nothing is outstanding.
+// dropSendTimes gives the send times back, with nothing outstanding.
 func (cong *congestion) dropSendTimes() {
 	qp := cong.conn()
 	if cong.times != nil {

@@ -19,7 +19,7 @@ func TestEachAckIsASample(t *testing.T) {
 	a, b := p.connected(o)
 	for range 50 {
 		for range 3 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000)}})
 			p.settle(300 * units.Nanosecond)
 		}
@@ -30,15 +30,15 @@ func TestEachAckIsASample(t *testing.T) {
 	for _, ev := range h.heard {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5,
-			"a microsecond each way, and when each end polls")
+			"a microsecond each way, and the polling delay of each end")
 		packets += ev.Packets
 	}
 	require.Equal(t, 300, packets)
 	require.Nil(t, a.qp.cong.times, "nothing is in flight")
 }
 
-// A packet that was sent twice is no sample: nobody knows which of the two was answered. Those
-// behind it are again.
+// A packet that was sent twice is not a sample, because it is unknown which of the two was
+// answered. The packets behind it are samples again.
 func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
@@ -55,7 +55,7 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 			return 1
 		}
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 20*1024)}})
 		p.await(a, 1)
 		for _, ev := range h.heard {
@@ -64,21 +64,21 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 		}
 		h.heard = nil
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		p.await(a, 1)
 		require.Equal(t, cc.RTT, h.heard[len(h.heard)-1].Kind)
 	}
 }
 
-// Of a READ the first response is a sample; the others wait for the ones before them.
+// The first response of a READ is a sample; the others wait for those before them.
 func TestReadIsOneSample(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
 	o.algorithm = h
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 10*1024)}})
 	p.await(a, 1)
 	require.Len(t, h.heard, 10)
@@ -87,15 +87,15 @@ func TestReadIsOneSample(t *testing.T) {
 	}
 }
 
-// With more in flight than there are places, some packets are samples, and each with its own time.
+// With more packets in flight than entries some packets are samples, each with its own send time.
 func TestSamplesOfManyInFlight(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
-	o.algorithm, o.mtu, o.memory, o.timeout = h, MTU256, 1<<20, 14
+	o.algorithm, o.mtu, o.memory, o.timeout = h, 256, 1<<20, 14
 	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 2000*256)}})
 	p.await(a, 1)
 	samples := 0

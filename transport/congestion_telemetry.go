@@ -7,18 +7,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// In-band telemetry, between ours who agreed to it (docs/wire.md): a requester whose congestion
-// control reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it
-// back. What asks for a READ, and what answers it, has none.
+// In-band telemetry, between endpoints that agreed to it (docs/wire.md): a requester whose
+// algorithm reads it leaves room in its SENDs and WRITEs, switches fill that, and the ACK brings it
+// back. READ requests and READ responses carry none.
 
-// telemetry is what came with the newest packet that had any.
+// telemetry is that of the newest packet that came with any.
 type telemetry struct {
 	psn  wire.PSN
 	area [extension.MaxINTLen]byte // its INT
-	here bool                      // nobody was told yet
+	here bool                      // it was not echoed yet
 }
 
-// xdataLen is how much longer telemetry of so many switches makes a packet.
+// xdataLen returns how many bytes the telemetry of so many switches adds to a packet.
 func xdataLen(hops int) units.Bytes {
 	if hops == 0 {
 		return 0
@@ -26,8 +26,8 @@ func xdataLen(hops int) units.Bytes {
 	return units.Bytes(wire.XCHLen + wire.InnerLen + extension.INTLen(hops))
 }
 
-// openINT begins an XDATA with room for records and op in it. It returns how long that beginning
-// is.
+// openINT writes the header of an XDATA that carries op and has room for telemetry. It returns the
+// length of the header.
 func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
 	qp := cong.conn()
 	hops := int(cong.hops)
@@ -38,7 +38,7 @@ func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
 	return wire.XCHLen + wire.InnerLen + tlvs
 }
 
-// receiveXDATA handles a request that carries what switches write, telemetry or Bolt's flags.
+// receiveXDATA handles a request inside an XDATA, with telemetry, Bolt's flags or a grant.
 func (rcv *receiver) receiveXDATA(p *wire.Packet) {
 	qp := rcv.conn()
 	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata),
@@ -67,7 +67,7 @@ func (rcv *receiver) receiveXDATA(p *wire.Packet) {
 	}
 }
 
-// echoINTLen is how many bytes of TLVs the next ACK needs to bring telemetry back.
+// echoINTLen returns how many bytes of TLVs the next ACK needs to bring telemetry back.
 func (cong *congestion) echoINTLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.telemetry == nil ||
 		!cong.cold().echo.telemetry.here {

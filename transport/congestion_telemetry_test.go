@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// surveyor is an algorithm that reads telemetry, and takes down what it reads.
+// surveyor is an algorithm that reads telemetry and records it.
 type surveyor struct {
 	hearer
 	hops [][]cc.Hop
@@ -46,14 +46,14 @@ func TestTelemetryComesBack(t *testing.T) {
 			return 1
 		}
 		fill(a.mem[:9000], 5)
-		for _, op := range []SendOp{OpWrite, OpSend, OpWriteImm} {
+		for _, op := range []Op{OpWrite, OpSend, OpWriteImm} {
 			b.recv(t, 1, 10000, 9000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr + 10000,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr + 10000,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 9000)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", op)
 			require.Equal(t, a.mem[:9000], b.mem[10000:19000], "%v", op)
 			if op == OpWrite {
-				b.qp.rcv.queue.pop() // which took none
+				b.qp.rcv.queue.pop() // its receive was not consumed
 			}
 		}
 		require.EqualValues(t, 27, packets, "each request packet has room")
@@ -78,7 +78,7 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 	o.algorithm = &surveyor{hearer: hearer{wants: cc.Events(cc.ACK)}}
 	a, b := p.connected(o)
 	p.la.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.await(a, 1)
 	for _, frame := range p.la.sent {
@@ -89,7 +89,7 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 	}
 }
 
-// Nothing is allocated for a packet whatever controls it and whatever both ends say about it.
+// No packet allocates, whatever controls it and whatever both ends report about it.
 func TestControlAllocatesNothing(t *testing.T) {
 	path := cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 10 * units.Microsecond, Payload: 1024,
 		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC}

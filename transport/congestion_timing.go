@@ -7,24 +7,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Between ours, who agreed to it, the delay of a round trip is parted as Swift has it (SIGCOMM
+// Between endpoints that agreed to it, the delay of a round trip is divided as in Swift (SIGCOMM
 // 2020, section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at
-// t3, arrives at t4 and is handled at t5. t3−t2 stands in the ACK, t5−t4 is our own. t2 and t4 are
-// the port's where it notes them, else when it was polled; then the packet may have waited for up
-// to the gap between two polls before that, which a GAP in the ACK says of t2.
+// t3, arrives at t4 and is handled at t5. The ACK carries t3−t2; t5−t4 is measured here. t2 and t4
+// are the port's time stamps if it has them, and otherwise the times of the polls: then the packet
+// may have arrived up to the gap between two polls earlier, which a GAP in the ACK reports for t2.
 
-// presence is when a frame arrived: at, or up to gap before that. For away, of the time from then
-// to when it was handled, the endpoint did not poll.
+// presence is when a frame arrived: at, or up to gap before that. For the part away of the time
+// from then until it was handled, the endpoint did not poll.
 type presence struct {
 	at   units.Time
 	gap  units.Duration
 	away units.Duration
 }
 
-// cameAt notes when the frame at hand arrived.
+// cameAt records when the frame arrived that is being handled.
 func (e *Endpoint) cameAt(t units.Time) {
 	if t == 0 {
-		e.arrived = presence{e.now, e.rounds.gap, e.rounds.away}
+		held := e.info.RxCoalescing // the endpoint polled meanwhile, but in vain
+		e.arrived = presence{e.now, e.rounds.gap + held, e.rounds.away + held}
 		return
 	}
 	if t.After(e.now) {
@@ -33,18 +34,18 @@ func (e *Endpoint) cameAt(t units.Time) {
 	e.arrived = presence{at: t, away: min(e.rounds.away, e.now.Sub(t))}
 }
 
-// hosts is what is known of the part of a delay that passed in the hosts.
+// hosts is the part of a delay that is known to have passed in the hosts.
 type hosts struct {
 	endpoint              units.Duration // t3−t2 and t5−t4
 	local, remote         units.Duration // poll gaps
 	localAway, remoteAway units.Duration // of both
 }
 
-// here is our own part of the delay of a packet that left in a departure of ours, and whose answer
-// is at hand.
+// here returns our part of the delay of a packet that left in the given departure and whose answer
+// is being handled.
 func (e *Endpoint) here(departure uint32) hosts {
 	h := hosts{endpoint: e.now.Sub(e.arrived.at), local: e.arrived.gap, localAway: e.arrived.away}
-	if h.local > 0 { // the port has no time stamps: nobody noted when the packet left, either
+	if h.local > 0 { // no time stamps: when the packet left is uncertain, too
 		took, away := e.rounds.departed(departure)
 		h.local += took
 		h.localAway += away
@@ -59,20 +60,20 @@ func (h *hosts) there(residence, gap, away units.Duration) {
 	h.remoteAway += away
 }
 
-// fill tells them to congestion control.
+// fill sets the hosts' part in an event.
 func (h *hosts) fill(ev *cc.Event) {
 	ev.Endpoint, ev.LocalGap, ev.RemoteGap = h.endpoint, h.local, h.remote
 	ev.LocalAway, ev.RemoteAway = h.localAway, h.remoteAway
 }
 
-// recordArrival notes that the request at hand asks how long it was here.
+// recordArrival records that the request being handled asks for its residence time.
 func (cong *congestion) recordArrival(p *wire.Packet) {
 	qp := cong.conn()
 	m := cong.ackEcho()
 	m.timed, m.ttl, m.came, m.asked = p.PSN, p.TTL(), qp.ep.arrived, true
 }
 
-// timingLen is how many bytes of TLVs the next ACK needs to tell.
+// timingLen returns how many bytes of TLVs the next ACK needs to report a residence time.
 func (cong *congestion) timingLen() int {
 	if cong.cold().echo == nil || !cong.cold().echo.asked {
 		return 0
@@ -83,10 +84,10 @@ func (cong *congestion) timingLen() int {
 	return extension.TimingLen
 }
 
-// worked is how long at most the frame waited for a host that polled and worked.
+// worked returns how long, at most, the frame waited while its host polled and worked.
 func (p *presence) worked() units.Duration { return max(0, p.gap-p.away) }
 
-// uncertain reports whether there is anything to say of the frame beyond when it was handled.
+// uncertain reports whether the frame may have waited in the port, or its host did not poll.
 func (p *presence) uncertain() bool { return p.gap > 0 || p.away > 0 }
 
 func (cong *congestion) putTiming(area []byte) {
@@ -100,7 +101,7 @@ func (cong *congestion) putTiming(area []byte) {
 	m.asked = false
 }
 
-// timed is a packet of ours of which the peer said how long it was there.
+// timed is a packet of ours whose residence time at the peer is known.
 type timed struct {
 	left   sendTime // at 0: none
 	hosts  hosts
@@ -108,8 +109,8 @@ type timed struct {
 	hops   int
 }
 
-// timedBy returns what an ACK says of a packet that is outstanding, or just acknowledged. It is
-// void when the peer had it longer than all of the round trip took.
+// timedBy returns what an ACK reports of a packet that is outstanding or just acknowledged. It is
+// void if the residence time is longer than the whole round trip.
 func (cong *congestion) timedBy(t extension.Timing, g extension.Gap) (by timed) {
 	qp := cong.conn()
 	e := qp.ep
@@ -132,8 +133,8 @@ func (cong *congestion) timedBy(t extension.Timing, g extension.Gap) (by timed) 
 	return by
 }
 
-// oneWay returns how long the way there took, with clocks whose difference nobody knows: as
-// cc.Event has it.
+// oneWay returns the one-way delay of a packet by two clocks whose difference is unknown: as in
+// cc.Event.
 func oneWay(left units.Time, arrived units.Duration) units.Duration {
 	return units.Duration(int32(arrived/units.Nanosecond-left.Sub(0)/units.Nanosecond)) *
 		units.Nanosecond

@@ -11,25 +11,25 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// timedPair is a connection whose ends part host delay from fabric delay, or do not.
+// timedPair is a connection whose ends separate host delay from fabric delay, or do not.
 func timedPair(t *testing.T, features wire.Features) (p *pair, a, b *side, h *hearer) {
 	p = newPair(t)
 	h = &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
 	o.algorithm, o.features = h, features
 	a, b = p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
-	require.Len(t, p.await(a, 1), 1) // the neighbours know each other
+	require.Len(t, p.await(a, 1), 1) // the neighbour entries are resolved
 	p.la.record, p.lb.record, h.heard = true, true, nil
 	return p, a, b, h
 }
 
 func TestEndpointDelayIsToldApart(t *testing.T) {
 	p, a, b, h := timedPair(t, wire.FeatureTiming)
-	const late = 7 * units.Microsecond // that either end is polled, as by a busy host
+	const late = 7 * units.Microsecond // delay of each end's poll, as on a busy host
 	for range 20 {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})
 		p.a.Poll(p.now)
 		p.now = p.now.Add(units.Microsecond + late) // the server sleeps meanwhile
@@ -49,14 +49,14 @@ func TestEndpointDelayIsToldApart(t *testing.T) {
 	require.Zero(t, p.a.counters.BadTiming)
 }
 
-// Toward a peer that has not agreed, and for an algorithm that does not ask, nothing is said.
+// Toward a peer that has not agreed, and for an algorithm that takes no delays, there is no timing.
 func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureECNEcho, wire.FeatureTiming} {
 		p, a, b, h := timedPair(t, features)
 		if features == wire.FeatureTiming {
 			a.qp.cong.events = cc.Events(cc.ACK)
 		}
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})
 		require.Len(t, p.await(a, 1), 1)
 		for _, frame := range append(p.la.sent, p.lb.sent...) {
@@ -72,7 +72,7 @@ func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
 	}
 }
 
-// The hops are what the hop limit lost on the way.
+// Hops are what was taken from the hop limit on the way.
 func TestHopsAreCounted(t *testing.T) {
 	p, a, b, h := timedPair(t, wire.FeatureTiming)
 	p.la.tamper = func(frame []byte) int {
@@ -84,13 +84,13 @@ func TestHopsAreCounted(t *testing.T) {
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
 	require.Equal(t, 3, h.heard[0].Hops)
 }
 
-// A peer that says it had the packet longer than the whole round trip took is not believed.
+// A residence time longer than the whole round trip is ignored.
 func TestImpossibleTiming(t *testing.T) {
 	p, a, b, h := timedPair(t, wire.FeatureTiming)
 	p.lb.tamper = func(frame []byte) int {
@@ -102,7 +102,7 @@ func TestImpossibleTiming(t *testing.T) {
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
 	require.EqualValues(t, 1, p.a.counters.BadTiming)

@@ -33,12 +33,12 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 		to.ah.tmpl.SetDestQP(to.qpn)
 		to.ah.tmpl.SetPKey(qp.pkey)
 		ext, total := to.ah.tmpl.Build(room,
-			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0),
+			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&solicited != 0),
 				PSN: snd.sndNxt},
 			int(w.length))
 		frame := room[:total]
 		qkey := to.qkey
-		if int32(qkey) < 0 { // the high bit asks for the queue pair's own (InfiniBand spec 10.2.5)
+		if int32(qkey) < 0 { // the high bit selects the queue pair's own (InfiniBand spec 10.2.5)
 			qkey = qp.qkey
 		}
 		wire.View[wire.DETH](frame[ext:]).Set(qkey, qp.Num)
@@ -66,7 +66,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 	return sent, snd.next != snd.posted
 }
 
-// receiveDatagram delivers a datagram, or drops it: nobody is told.
+// receiveDatagram delivers a datagram, or drops it silently.
 func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	qp := rcv.conn()
 	e := qp.ep
@@ -95,7 +95,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	length := wire.GRHLen + uint32(len(payload))
 	if length > rcv.wqe.total {
 		e.counters.UnreliableErrors++
-		return // the receive serves the next one
+		return // the receive stays for the next datagram
 	}
 	var grh [wire.GRHLen]byte
 	p.GRH(grh[:])
@@ -111,11 +111,10 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(rcv.wqe.id, status, CompRecv, qp.Num)
-	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, wire.QPN(h.SrcQP.Get()), length
+	wc.set(rcv.wqe.id, status, OpRecv, qp.Num)
+	wc.WithGRH, wc.SrcQP, wc.ByteLen = true, wire.QPN(h.SrcQP.Get()), length
 	if p.Op == wire.UDSendOnlyImm {
-		wc.Flags |= WithImm
-		wc.Imm = p.Imm()
+		wc.WithImm, wc.Imm = true, p.Imm()
 	}
 	rcv.cq.add(wc, p.Solicited)
 }

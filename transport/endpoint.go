@@ -6,6 +6,7 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/internal/pace"
@@ -15,53 +16,46 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Config says what an Endpoint needs.
+// Config configures an Endpoint.
 type Config struct {
-	// Port is where the frames go. It belongs to the endpoint.
+	// Port sends and receives the frames. It belongs to the endpoint.
 	Port packet.Port
 	// Addrs are the addresses of the endpoint, with their prefix lengths; at least one.
 	Addrs []netip.Prefix
-	// Gateways lead to what is on none of the prefixes.
+	// Gateways are the next hops toward addresses on none of the prefixes.
 	Gateways []netip.Addr
 	// MAC is used instead of the port's when it is not zero.
 	MAC [6]byte
 	// VLAN tags every frame when it is not 0.
 	VLAN uint16
-	// Seed is for simulation: keys, PSNs, extension tags and queue pair numbers are the same in
-	// every run, and anybody who knows it, or has seen a few of them, can compute all. 0 draws them
-	// so that nobody can (package secret).
+	// Seed makes keys, PSNs, extension tags and queue pair numbers the same in every run, for
+	// simulation. Anyone who knows the seed, or has seen a few of these numbers, can compute them
+	// all. 0 draws them unpredictably (package secret).
 	Seed uint64
 	// Repeatable makes 0 a Seed like any other.
 	Repeatable bool
-	// FirstQPN and QPNStep choose which numbers queue pairs get: FirstQPN and every QPNStep-th one
-	// above it, so that endpoints that share an address take residues of their own. With a Seed
-	// they are taken in order, without one they are drawn. Zero means 0x11 and 1 (0 and 1 are the
-	// management QPs).
+	// FirstQPN and QPNStep choose the numbers of queue pairs: FirstQPN and every QPNStep-th one
+	// above it, so that endpoints that share an address use different residues. With a Seed the
+	// numbers are assigned in order, without one they are drawn. Zero means 0x11 and 1 (0 and 1 are
+	// the management QPs).
 	FirstQPN, QPNStep uint32
-	// Controller runs congestion control; nil is a cc.Inline.
+	// Controller runs congestion control; nil means a cc.Inline.
 	Controller cc.Controller
-	// MaxHeld is how many of the port's buffers may wait at a time for a packet that was lost
-	// before theirs; 0 means DefaultHeld. At most half of what the port can spare, so that a loss
-	// does not leave it without buffers.
+	// MaxHeld is how many of the port's buffers may hold packets behind gaps at a time; 0 means
+	// 512. It should be at most half of what the port can spare, so that a loss does not
+	// leave it without buffers.
 	MaxHeld int
-	// NewAlgorithm makes the congestion control of a queue pair that names none; nil is cc.Fixed
-	// with DefaultWindow.
+	// NewAlgorithm makes the congestion control of a queue pair whose QPInit has none; nil means
+	// cc.Fixed with a window of 1 MiB.
 	NewAlgorithm func() cc.Algorithm
-	// TrimmedDSCP is what packets have that switches cut to their headers instead of dropping them,
-	// see docs/wire.md; 0: none does.
+	// TrimmedDSCP is the DSCP of packets that switches trimmed to their headers instead of dropping
+	// them (docs/wire.md); 0 means that no switch does.
 	TrimmedDSCP uint8
-	// CNPInterval is how far apart the CNPs of a queue pair are, at least; 0 means cc.CNPInterval,
-	// the 50 µs of DCQCN's paper. NVIDIA's NICs have 4 µs (min_time_between_cnps), which their
-	// senders count on (cc.DCQCNNIC).
+	// CNPInterval is the least time between two CNPs of a queue pair; 0 means cc.CNPInterval, the
+	// 50 µs of DCQCN's paper. NVIDIA's NICs use 4 µs (min_time_between_cnps), on which their
+	// senders rely (cc.DCQCNNIC).
 	CNPInterval units.Duration
 }
-
-// DefaultHeld is how many buffers packets behind a gap may hold when nobody says: half of what a
-// packet.Pipe has.
-const DefaultHeld = 512
-
-// DefaultWindow is how much a queue pair may have in flight when nobody says.
-const DefaultWindow = units.MiB
 
 // Endpoint is the transport of one polling core. All its methods, and those of what it creates,
 // must be called by the core that polls it.
@@ -73,56 +67,56 @@ type Endpoint struct {
 	now  units.Time
 
 	rx           [packet.Burst]packet.Buf
-	at           uint   // which of rx is being handled
-	kept         uint32 // bits: which of rx are held, and not to be freed
+	at           uint   // index in rx of the frame being handled
+	kept         uint32 // bits: which of rx are held, and must not be freed
 	out          []outQueue
-	classes      packet.Class // how many of them the port tells apart
-	burst        int          // frames built before the port gets them
+	classes      packet.Class // number of classes that the port distinguishes
+	burst        int          // frames that are built before they go to the port
 	onRound      func(now units.Time)
 	rounds       rounds
 	stake        stake
-	precedence   *precedence // nil: no flow has a virtual priority that needs it
-	bursts       int         // frames of this round's burst
-	nextNeighbor units.Time  // when the neighbour table has something to do
+	precedence   *precedence // nil: no flow needs one for its virtual priority
+	bursts       int         // frames in this round's burst
+	nextNeighbor units.Time  // when the neighbour table has its next deadline
 	short        bool        // the port ran out of room or buffers this round
 	learned      bool        // the neighbour table changed this round
-	news         bool        // a completion or an event came up that OnRound has not seen
+	news         bool        // a completion or an event that OnRound has not seen
 
 	qps             qpTable
 	regions         keyTable
 	neighbors       *neigh.Table
 	serviceLists    [serviceLists]serviceList
-	lastServiceList int           // the last of turns that is in use
-	waiting         []*QueuePair  // for a neighbour
+	lastServiceList int           // the last list that is in use
+	waiting         []*QueuePair  // wait for a neighbour
 	overrun         []*QueuePair  // lost a completion
 	timersToSet     []*admission  // whose timers are to be set
-	timers          *pace.Wheel   // of each queue pair one, by its flow
-	limiter         *pace.Limiter // of those that congestion control gave a rate; nil without
+	timers          *pace.Wheel   // one for each queue pair, by its flow
+	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate has had something to say since this round's answers left
-	pacedWent bool // these went first, and sent
+	gateDue   bool // a gate got a control message since this round's responses left
+	pacedWent bool // paced queue pairs went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
 	cc        cc.Controller
-	flows     []wire.QPN // whose flow a name is
+	flows     []wire.QPN // the queue pair of each flow
 	gsi       *gsi       // queue pair 1; nil without
 
-	departed  departed // packets of the queue pair whose turn it is
-	arrived   presence // the packet at hand
+	departed  departed // packets of the queue pair being served
+	arrived   presence // of the packet being handled
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
-	ranges    [extension.MaxRanges]extension.Range // of the TOKEN at hand
+	ranges    [extension.MaxRanges]extension.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
-	hops           [cc.MaxHops]cc.Hop // room for those that an ACK brings back
-	held           int                // buffers of packets that came before their turn
+	hops           [cc.MaxHops]cc.Hop // room for those in an ACK
+	held           int                // buffers with packets behind gaps
 	maxHeld        int
 	shares         shares
-	heldPkt        wire.Packet              // of them, one to be dropped
-	spent          [packet.Burst]packet.Buf // such buffers, to be freed
+	heldPkt        wire.Packet              // a held packet that is to be dropped
+	spent          [packet.Burst]packet.Buf // held buffers that are to be freed
 	nSpent         int
 	reorderBuffers pool[reorderBuffer]
 	recoveries     pool[recovery]
@@ -133,10 +127,10 @@ type Endpoint struct {
 	secrets      secrets
 	nextAddr     uint64
 	asyncs       []AsyncEvent
-	counters     Counters
+	counters     Stats
 }
 
-// New makes an endpoint at time now.
+// New creates an endpoint at time now.
 func New(c Config, now units.Time) (*Endpoint, error) {
 	if c.Port == nil {
 		return nil, fmt.Errorf("transport: new endpoint: no port: %w", ErrInvalid)
@@ -150,9 +144,10 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		}
 		mac = info.MAC
 	}
-	if PathMTUFor(info.MTU) == 0 {
+	if endpoint.PathMTUFor(info.MTU) == 0 {
 		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs "+
-			"%d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
+			"%d: %w", info.Name, int64(info.MTU), int64(endpoint.MinPathMTU+endpoint.Overhead),
+			ErrInvalid)
 	}
 	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways,
 		VLAN: c.VLAN})
@@ -167,7 +162,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		secrets:     newSecrets(&c),
 	}
 	if e.maxHeld <= 0 {
-		e.maxHeld = DefaultHeld
+		e.maxHeld = endpoint.DefaultHeld
 	}
 	if e.cnpInterval <= 0 {
 		e.cnpInterval = cc.CNPInterval
@@ -176,7 +171,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		e.cc = &cc.Inline{}
 	}
 	if e.newAlgorithm == nil {
-		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
+		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: endpoint.DefaultWindow} }
 	}
 	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
@@ -188,9 +183,8 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	return e, nil
 }
 
-// Offer returns what the endpoint can do beyond RoCEv2, for the peer to agree to: see RTRAttr. Each
-// connection wants a new one.
-func (e *Endpoint) Offer() wire.Offer {
+// offer returns the extensions of RoCEv2 that the endpoint supports, with a new tag.
+func (e *Endpoint) offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
 		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
@@ -200,21 +194,17 @@ func (e *Endpoint) Offer() wire.Offer {
 	}
 }
 
-// RandomPSN returns a PSN to begin a connection with.
-func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
-
-// Poll does one round at time now: receives a burst, handles it, runs the timers, lets the queue
-// pairs send. It returns when it next has something to do; now means at once. A frame that
-// arrives, and room in a port that was full, come earlier than any answer.
+// Poll runs one round at time now: it receives and handles a burst, runs the timers and lets the
+// queue pairs send. It returns when it next has something to do; now means at once. Frames may
+// arrive, and room in a full port become free, before the returned time.
 func (e *Endpoint) Poll(now units.Time) units.Time {
-	e.Receive(now)
-	return e.Transmit(now)
+	e.receiveRound(now)
+	return e.transmitRound(now)
 }
 
-// Receive is the first half of Poll: what arrived, and what time brings. In real time it is apart
-// from the other half, Transmit, which must follow: what leaves has a time stamp of its own, later
-// than what arrived by what that took to handle. It returns how many frames came.
-func (e *Endpoint) Receive(now units.Time) int {
+// receiveRound is the first half of Poll: it handles the frames that arrived and the timers that
+// expired, and returns the number of frames.
+func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.begin(now, &e.stake)
 	if e.rounds.stall > longestPhase && e.limiter != nil {
@@ -254,33 +244,33 @@ func (e *Endpoint) Receive(now units.Time) int {
 	return n
 }
 
-// Transmit is the second half of Poll: what leaves. It returns as Poll does.
-func (e *Endpoint) Transmit(now units.Time) units.Time {
+// transmitRound is the second half of Poll: it sends. It returns what Poll returns.
+func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last: what answers them has left by now
-	nextControl, changed := e.control(now) // again: what left or was posted may have set a time
+	e.freeReceived(e.bursts)               // last, when the responses to them have left
+	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
 	}
 	e.setTimers()
 	next := e.earlier(units.Earlier(e.nextNeighbor, nextControl))
 	if e.gsi != nil {
-		// again: a new connection waits from now on
+		// again: a new connection may have set a deadline
 		next = units.Earlier(next, e.pollManagement(now))
 	}
 	return next
 }
 
-// control lets congestion control do what time brings, and takes over what it decides by that.
+// control runs the timers of congestion control and applies the decisions that they cause.
 func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
 	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
-		case f != qp.cong.flowID(): // of what it grants, or granted
+		case f != qp.cong.flowID(): // the flow of a granter, or of a former one
 			if !qp.adm.onDecision(f, now) {
 				continue
 			}
@@ -292,38 +282,8 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	return next, changed
 }
 
-// OnRound names a function that every Poll calls between what arrived and what leaves: a program
-// that lives on the polling core sees a completion, and its answer leaves, in one round.
-func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
-
-// Now is the time of the last Poll.
-func (e *Endpoint) Now() units.Time { return e.now }
-
-// Port returns the endpoint's port.
-func (e *Endpoint) Port() packet.Port { return e.port }
-
-// MAC is the endpoint's Ethernet address.
-func (e *Endpoint) MAC() [6]byte { return e.mac }
-
-// Neighbors is the table that resolves addresses, answers ARP, neighbour discovery and ping.
-func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
-
-// Source returns the endpoint's own address toward dst.
-func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
-
-// QueuePair finds a queue pair by its number, nil when there is none.
-func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
-
-// QueuePairs returns how many there are.
-func (e *Endpoint) QueuePairs() int { return e.qps.count }
-
-// Activity counts frames in and out: a round that did not change it found no work on the wire.
-func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
-
-// Busy reports whether anything is posted, owed or in flight on any queue pair: what a program
-// waits
-// for before it stops polling.
-func (e *Endpoint) Busy() bool {
+// isBusy reports whether any queue pair has requests, responses or unacknowledged packets.
+func (e *Endpoint) isBusy() bool {
 	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
 		return true
@@ -408,16 +368,16 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	}
 }
 
-// services are the opcode families of the queue pair types.
+// services maps types of queue pairs to their families of opcodes.
 var services = [...]wire.Transport{RC: wire.RC, UC: wire.UC, UD: wire.UD}
 
-// samePartition compares P_Keys without their membership bit: at least one side must be a full
-// member (InfiniBand spec 10.9.1).
+// samePartition reports whether P_Keys are equal but for their membership bit, which at least one
+// side must have set: that of a full member (InfiniBand spec 10.9.1).
 func samePartition(a, b uint16) bool {
 	return (a^b)&0x7fff == 0 && (a|b)&0x8000 != 0
 }
 
-// refuse counts a frame that is no RoCEv2 packet, after the neighbour table had a look at it.
+// refuse counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen it.
 func (e *Endpoint) refuse(err error, frame []byte) {
 	c := &e.counters
 	switch {
@@ -444,7 +404,7 @@ func (e *Endpoint) refuse(err error, frame []byte) {
 	}
 }
 
-// wakeWaiting gives a turn to the queue pairs that wait for a neighbour: one became known.
+// wakeWaiting schedules the queue pairs that wait for a neighbour, after one became known.
 func (e *Endpoint) wakeWaiting() {
 	for _, qp := range e.waiting {
 		qp.awaitsNeighbor = false
@@ -458,7 +418,7 @@ func (e *Endpoint) wakeWaiting() {
 	e.waiting = e.waiting[:0]
 }
 
-// awaitNeighbor keeps the queue pair until a neighbour becomes known.
+// awaitNeighbor makes the queue pair wait until a neighbour becomes known.
 func (e *Endpoint) awaitNeighbor(qp *QueuePair) {
 	if !qp.awaitsNeighbor {
 		qp.awaitsNeighbor = true

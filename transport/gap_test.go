@@ -15,10 +15,15 @@ import (
 )
 
 // pipePair is a connection over ports without time stamps, on which nothing takes any time: all
-// delay is of the hosts.
+// delay is in the hosts.
 func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *steered) {
-	p = &pair{t: t}
 	pa, pb := packet.Pipe(packet.PipeOptions{})
+	return pairOver(t, features, pa, pb)
+}
+
+func pairOver(t *testing.T, features wire.Features, pa, pb packet.Port) (p *pair, a, b *side,
+	s *steered) {
+	p = &pair{t: t}
 	var err error
 	p.a, err = New(Config{Port: pa, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
 	require.NoError(t, err)
@@ -33,7 +38,7 @@ func pipePair(t *testing.T, features wire.Features) (p *pair, a, b *side, s *ste
 	s.qp = a.qp
 	a.connect(t, o, b)
 	b.connect(t, server, a)
-	for range 8 { // the neighbours get to know each other
+	for range 8 { // the neighbours resolve each other
 		p.poll()
 	}
 	a.write(t, b, 8)
@@ -54,8 +59,9 @@ func microsOf(ev *cc.Event) micros {
 		ev.LocalAway.Microseconds(), ev.RemoteAway.Microseconds()}
 }
 
-// schedule is when, in microseconds from when both ends last found their ports empty, the client
-// sends until, the server looks, answers and is done, and the client looks for the answer.
+// schedule is a list of times in microseconds since both ends last found their ports empty: the
+// client sends until sent, the server polls, responds and is done, and the client polls for the
+// answer.
 type schedule struct{ sends, sent, looks, answers, done, sees int }
 
 func (p *pair) follow(s schedule, post func()) {
@@ -69,19 +75,19 @@ func (p *pair) follow(s schedule, post func()) {
 		e.Ended(start)
 	}
 	post()
-	p.a.Receive(moment(s.sends))
-	p.a.Transmit(moment(s.sends))
+	p.a.Loop().Receive(moment(s.sends))
+	p.a.Loop().Transmit(moment(s.sends))
 	p.a.Ended(moment(s.sent))
-	p.b.Receive(moment(s.looks))
-	p.b.Transmit(moment(s.answers))
+	p.b.Loop().Receive(moment(s.looks))
+	p.b.Loop().Transmit(moment(s.answers))
 	p.b.Ended(moment(s.done))
-	p.a.Receive(moment(s.sees))
-	p.a.Transmit(p.now)
+	p.a.Loop().Receive(moment(s.sees))
+	p.a.Loop().Transmit(p.now)
 	p.a.Ended(p.now)
 }
 
-// Without time stamps a delay sample says what it does not know: the packet left at some moment of
-// its round, and each frame arrived at some moment since its port was last looked at.
+// Without time stamps a delay sample has bounds: the packet left at some time in its round, and
+// each frame arrived at some time since its port was last polled.
 func TestGapsOfASample(t *testing.T) {
 	const (
 		told = wire.FeatureTiming | wire.FeatureProbe
@@ -110,10 +116,10 @@ func TestGapsOfASample(t *testing.T) {
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
 			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
 				9 + 300 + 300, 0}},
-		{"the server loses its core as it answers", told,
+		{"the server loses its core as it responds", told,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
-		{"a server that tells nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
+		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
 			done: 13, sees: 20},
 			micros{19, 0, 19 + 2, 0, 17, 0}, micros{19, 0, 19 + 2, 0, 17, 0}},
 	} {
@@ -133,7 +139,7 @@ func TestGapsOfASample(t *testing.T) {
 	}
 }
 
-// samples are the delays that the algorithm was told.
+// samples returns the delay samples that the algorithm got.
 func (s *steered) samples() (evs []cc.Event) {
 	for _, ev := range s.heard {
 		if ev.Kind == cc.RTT {
@@ -143,7 +149,7 @@ func (s *steered) samples() (evs []cc.Event) {
 	return evs
 }
 
-// Whatever the hosts did, the true delay of the fabric, here none, is within the bounds.
+// Whatever the hosts did, the true delay of the fabric, which is zero here, is within the bounds.
 func TestTrueDelayIsWithinBounds(t *testing.T) {
 	p, a, b, s := pipePair(t, wire.FeatureTiming)
 	seed := testSeed(t)
@@ -169,7 +175,32 @@ func TestTrueDelayIsWithinBounds(t *testing.T) {
 	}
 }
 
-// stampedLink is a link that says that its frames have time stamps.
+// coalescingPort is a port whose frames may arrive late although it is polled.
+type coalescingPort struct {
+	packet.Port
+	held units.Duration
+}
+
+func (p coalescingPort) Info() packet.Info {
+	i := p.Port.Info()
+	i.RxCoalescing = p.held
+	return i
+}
+
+// A frame that the port may have held arrived at some time in the poll gap and the holding time
+// before it, in which the host did not work on it.
+func TestCoalescingWidensTheGap(t *testing.T) {
+	pa, pb := packet.Pipe(packet.PipeOptions{})
+	p, a, b, s := pairOver(t, wire.FeatureTiming, coalescingPort{pa, 50 * us},
+		coalescingPort{pb, 30 * us})
+	p.follow(schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
+		func() { a.write(t, b, 64) })
+	require.Len(t, s.samples(), 1)
+	assert.Equal(t, micros{19, 2, 50 + 19 + 2, 30 + 10, 50 + 17, 30 + 10},
+		microsOf(&s.samples()[0]))
+}
+
+// stampedLink is a link that reports time stamps.
 type stampedLink struct{ *link }
 
 func (l stampedLink) Info() packet.Info {
@@ -183,7 +214,7 @@ func (l stampedLink) Info() packet.Info {
 func TestNoGapsWithTimeStamps(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		late units.Duration // that either end is polled
+		late units.Duration // delay of each end's polls
 	}{{"polled in time", 0}, {"polled late", 7 * us}} {
 		p, a, b, s := steeredPair(t, func() sideOptions {
 			o := probing()
@@ -206,7 +237,7 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 			assert.Zero(t, ev.LocalGap, c.name)
 			assert.Zero(t, ev.RemoteGap, c.name)
 			assert.LessOrEqual(t, ev.LocalAway+ev.RemoteAway, ev.Endpoint,
-				"%s: it is a part of what is known", c.name)
+				"%s: it is part of the known delay", c.name)
 		}
 		for _, pkt := range p.lb.packets() {
 			switch pkt.Op {
@@ -223,8 +254,7 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 	}
 }
 
-// What waits for a host that polls and works is its load, and what waits for one that is away is
-// not.
+// The wait for a host that polls and works is its load; the wait for a host that is away is not.
 func TestWorked(t *testing.T) {
 	for _, c := range []struct {
 		gap, away, worked units.Duration
@@ -237,8 +267,8 @@ func TestWorked(t *testing.T) {
 	}
 }
 
-// A timeout that is over when an endpoint comes back waits until it has seen all that arrived
-// meanwhile: the acknowledgement may be among it.
+// A timeout that expires while an endpoint is away waits until the endpoint has handled everything
+// that arrived meanwhile, which may include the acknowledgement.
 func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -252,7 +282,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		{"it is in the first", 3, 10 * units.Millisecond, false, 0},
 		{"it is in neither", packet.Burst, 10 * units.Millisecond, true, 1},
 		{"it is not in the only one", 3, 10 * units.Millisecond, true, 1},
-		{"not away: what comes late is late", packet.Burst, 0, false, 1},
+		{"not away: the acknowledgement is late", packet.Burst, 0, false, 1},
 	} {
 		p := newPair(t)
 		o := defaults()
@@ -272,7 +302,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 			p.lb.tamper = func([]byte) int { return 0 }
 		}
 		p.now = p.now.Add(us)
-		p.b.Poll(p.now) // it acknowledges
+		p.b.Poll(p.now) // it sends the acknowledgement
 		p.lb.tamper = nil
 		rto := wire.AckTimeout(o.timeout)
 		last := p.now
@@ -291,7 +321,8 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	}
 }
 
-// A peer that told that it was away has more time to answer, its answers being late for no loss.
+// A peer that reported that it was away has more time to respond, because its responses are late
+// without a loss.
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
 		p, a, b, _ := pipePair(t, features)
@@ -310,16 +341,17 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 			want += 1600 * us
 		}
 		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
-		a.qp.ToReset()
-		assert.Zero(t, a.qp.cong.peerAway, "another connection is of another peer")
+		a.qp.Modify(Reset, QPAttr{})
+		assert.Zero(t, a.qp.cong.peerAway, "it belongs to the former connection's peer")
 	}
 }
 
-// Gaps cost no memory, with probes or without.
+// Gaps allocate nothing, with probes or without.
 func TestGapsAllocateNothing(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := defaults()
-		o.mtu, o.sges, o.reads, o.features = MTU4096, 1, 64, wire.FeatureTiming|wire.FeatureProbe
+		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
+			wire.FeatureTiming|wire.FeatureProbe
 		heard := 0
 		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
 		a.on = func(ev *cc.Event, _ units.Time) {

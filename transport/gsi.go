@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// gsi is queue pair 1, the general services interface (InfiniBand spec 13.5.1), as far as it is
-// the communication manager's: datagrams that come go to the machine, and what the machine says
-// leaves before the queue pairs' packets.
+// gsi is queue pair 1, the general services interface (InfiniBand spec 13.5.1), as far as the
+// communication manager uses it: received datagrams go to the machine, and the machine's datagrams
+// leave before the queue pairs' packets.
 type gsi struct {
 	machine *rdmacm.Machine
 	psn     wire.PSN
@@ -23,23 +23,20 @@ type gsi struct {
 type pendingMAD struct {
 	rdmacm.Datagram
 	hop   *neigh.Entry
-	until units.Time // when it counts as one that cannot leave
+	until units.Time // when the datagram is dropped
 }
 
-// Manage makes the endpoint the owner of queue pair 1: from now on Poll hands m what peers'
-// communication managers say, wakes it and sends what it says. Events are the program's to take,
-// as in OnRound, with Machine.Event. Of endpoints that share an address only one can be found by a
-// peer, but the connections that m makes may be those of queue pairs of the others, too.
-func (e *Endpoint) Manage(m *rdmacm.Machine) error {
+// manage makes the endpoint the owner of queue pair 1.
+func (e *Endpoint) manage(m *rdmacm.Machine) error {
 	if m == nil || e.gsi != nil {
-		return fmt.Errorf("transport: manage: a machine is needed, and one is enough: %w",
+		return fmt.Errorf("transport: manage: want one machine, and not nil: %w",
 			ErrInvalid)
 	}
 	e.gsi = &gsi{machine: m}
 	return nil
 }
 
-// receiveManagement takes a packet to queue pair 1.
+// receiveManagement handles a packet to queue pair 1.
 func (e *Endpoint) receiveManagement(p *wire.Packet) {
 	c := &e.counters
 	if p.Op != wire.UDSendOnly {
@@ -62,11 +59,11 @@ func (e *Endpoint) receiveManagement(p *wire.Packet) {
 	}
 }
 
-// groupBit is set in the first byte of the Ethernet address of a group, which sends nothing (IEEE
+// groupBit is set in the first byte of a group's Ethernet address, which is never a sender's (IEEE
 // 802-2014 8.2.2).
 const groupBit = 1
 
-// firstRequest is called once in the life of a connection: its peer takes it for established.
+// firstRequest handles the first request of a connection: its peer considers it established.
 func (qp *QueuePair) firstRequest() {
 	e := qp.ep
 	qp.commEstablished = true
@@ -78,7 +75,7 @@ func (qp *QueuePair) firstRequest() {
 	}
 }
 
-// emitManagement sends what the communication manager wants to say.
+// emitManagement sends the communication manager's datagrams.
 func (e *Endpoint) emitManagement(now units.Time) {
 	g := e.gsi
 	still := g.waiting[:0]
@@ -106,9 +103,9 @@ func (e *Endpoint) emitManagement(now units.Time) {
 	}
 }
 
-// wayBack returns the MAC address for a datagram that needs no question: the next hop is known, or
-// the datagram answers one that came from there. Anybody can invent the source of a datagram, so an
-// answer must not make it a neighbour.
+// wayBack returns the MAC address for a datagram that needs no address resolution: its next hop is
+// known, or it responds to a datagram that came from there. The source of a datagram can be forged,
+// so an answer must not create a neighbour.
 func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	if mac, ok = e.neighbors.Known(d.Peer); !ok {
 		mac, ok = d.Via, d.Via != [6]byte{}
@@ -116,7 +113,7 @@ func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	return mac, ok
 }
 
-// findWay has a datagram wait for the MAC address of its next hop. It returns false where there is
+// findWay makes a datagram wait for the MAC address of its next hop. It returns false if there is
 // no route, or too many wait.
 func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
 	g := e.gsi
@@ -144,7 +141,7 @@ func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 	address.DstMAC = mac
 	var t wire.Template
 	if err != nil || t.Set(address) != nil {
-		e.counters.ManagementUnsent++ // the program's address is none of ours
+		e.counters.ManagementUnsent++ // the program's address is not this endpoint's
 		return true
 	}
 	room := b.Room()
@@ -160,7 +157,7 @@ func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 	return true
 }
 
-// pollManagement does what time brings, and returns when that is next.
+// pollManagement runs the communication manager's timers. It returns the next deadline.
 func (e *Endpoint) pollManagement(now units.Time) units.Time {
 	next := e.gsi.machine.Poll(now)
 	if w := e.gsi.waiting; len(w) > 0 {

@@ -12,9 +12,10 @@ import (
 // cacheLine is the size of a cache line.
 const cacheLine = 64
 
-// TestLayout: what a data packet touches of its queue pair lies in three cache lines, and the
-// headers that it is built from, or compared with, in one more over IPv4. Memory that a queue pair
-// points to is not in it: the work request, the memory region, the memory of the send queue.
+// TestLayout checks that what a data packet touches of its queue pair lies in three cache lines,
+// and the headers from which it is built, or with which it is compared, in one more over IPv4.
+// Memory to which a queue pair points does not count: the work request, the memory region, the
+// memory of the send queue.
 func TestLayout(t *testing.T) {
 	p := newPair(t)
 	a, _ := p.connected(defaults())
@@ -29,12 +30,13 @@ func TestLayout(t *testing.T) {
 	var q QueuePair
 	identity := lines(0, unsafe.Offsetof(q.snd))
 	require.Equal(t, []uintptr{0}, identity)
-	// A packet that leaves: identity, sender, loss recovery, congestion, one behind the other.
+	// A packet that leaves touches identity, sender, loss recovery and congestion, one behind the
+	// other.
 	require.Equal(t, []uintptr{0, 1, 2}, lines(0, unsafe.Offsetof(q.tmpl)))
 	ipv4 := unsafe.Sizeof(q.tmpl) - wire.MaxOverhead - 2 + // without its padding
 		wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen
 	require.Equal(t, []uintptr{3}, lines(unsafe.Offsetof(q.tmpl), unsafe.Offsetof(q.tmpl)+ipv4))
-	// A packet that arrives: identity, receiver.
+	// A packet that arrives touches identity and receiver.
 	rcv := unsafe.Offsetof(q.rcv)
 	require.Equal(t, []uintptr{5, 6}, lines(rcv, rcv+unsafe.Offsetof(q.rcv.ownQueue)))
 
@@ -46,7 +48,7 @@ func TestLayout(t *testing.T) {
 	require.LessOrEqual(t, unsafe.Sizeof(q), uintptr(11*cacheLine-8))
 }
 
-// TestOwnersFindTheirQueuePair: each part of a queue pair finds it by its own address.
+// TestOwnersFindTheirQueuePair checks that each part finds its queue pair by its own address.
 func TestOwnersFindTheirQueuePair(t *testing.T) {
 	qp := &QueuePair{}
 	require.Same(t, qp, qp.snd.conn())

@@ -1,56 +1,56 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/units"
+)
 
-// Every queue and table has a largest size. What asks for more is refused when it is created.
+// Limits of queues and tables, further ones in package endpoint. A larger size is refused when the
+// object is created.
 const (
-	MaxQueueDepth   = 1 << 16 // work requests in one queue
-	MaxCQDepth      = 1 << 22 // completions in one queue
-	MaxSGE          = 16      // scatter/gather elements of one work request
-	MaxInline       = 1024    // bytes of inline data of one work request
-	MaxRdAtomic     = 128     // outstanding READs and atomics of one queue pair
 	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
 	maxQueuePairs   = 1 << 20 // queue pairs of one endpoint
 	maxRegions      = 1 << 20 // memory regions of one endpoint
-	maxAsyncPending = 1024    // events nobody has fetched yet; further ones are counted and lost
-	// datagrams of queue pair 1 for a next hop that is not known yet; further ones are lost
+	maxAsyncPending = 1024    // events not fetched yet; further ones are counted and dropped
+	// datagrams of queue pair 1 whose next hop is not known yet; further ones are dropped
 	maxParcels = 64
-	// PSNs of one READ, all taken at once: of 2^23 none would come before the other (InfiniBand
-	// spec 9.7.2)
+	// PSNs of one READ, which are taken at once: 2^23 apart, PSNs have no order (InfiniBand spec
+	// 9.7.2)
 	maxReadPSNs = 1<<23 - 1
 	// unacknowledged PSNs of one queue pair, half of what the spec allows
 	maxOutstanding = 1 << 22
-	// outstanding, from which on the longer timeout counts (IRN section 4.1: N)
+	// fewer outstanding packets than this have the shorter timeout (IRN section 4.1: N)
 	fewPackets    = 3
 	ackEvery      = 16 // packets of a long message between two that ask for an ACK
-	sendQuantum   = 32 // packets a queue pair sends before the next one's turn
-	pollBudget    = 64 // packets one Poll sends at most
+	sendQuantum   = 32 // packets that a queue pair sends in one turn
+	pollBudget    = 64 // packets that one Poll sends at most
 	maxReordering = units.Second
 	firstPort     = 0xC000  // UDP source ports are 0xC000..0xFFFF (annex A17.9.2)
-	addressBase   = 1 << 28 // where the endpoint begins to give addresses to memory regions
-	addressAlign  = 1 << 12 // and how they are aligned
+	addressBase   = 1 << 28 // the first address that the endpoint gives to a memory region
+	addressAlign  = 1 << 12 // the alignment of these addresses
 )
 
-// The path MTUs of the specification: payload bytes of a packet.
-const (
-	MTU256  = 256 * units.Bytes(1)
-	MTU512  = 512 * units.Bytes(1)
-	MTU1024 = 1 * units.KiB
-	MTU2048 = 2 * units.KiB
-	MTU4096 = 4 * units.KiB
-)
+// DeviceAttr describes an endpoint: its port, and the limits of what is created on it
+// (ibv_device_attr, ibv_port_attr).
+type DeviceAttr struct {
+	Port    packet.Info
+	MAC     [6]byte     // Config.MAC, or else the port's
+	PathMTU units.Bytes // the largest that fits the port's MTU
 
-// frameOverhead is the most that a RoCEv2 packet adds to its payload inside the IP datagram:
-// IPv6, UDP, BTH, RETH, immediate data, ICRC.
-const frameOverhead = 40 + 8 + 12 + 16 + 4 + 4
+	MaxQP       int // queue pairs
+	MaxMR       int // memory regions
+	MaxQPWR     int // work requests in one queue
+	MaxCQE      int // completions in one queue
+	MaxSGE      int // scatter/gather elements of one work request
+	MaxInline   int // bytes of inline data of one work request
+	MaxRdAtomic int // outstanding READs and atomics of one queue pair
+}
 
-// PathMTUFor returns the largest path MTU whose packets fit into IP datagrams of mtu bytes, and 0
-// when not even 256 does.
-func PathMTUFor(mtu units.Bytes) units.Bytes {
-	for m := MTU4096; m >= MTU256; m /= 2 {
-		if m+frameOverhead <= mtu {
-			return m
-		}
-	}
-	return 0
+// Query returns the endpoint's port and limits (ibv_query_device, ibv_query_port).
+func (e *Endpoint) Query() DeviceAttr {
+	return DeviceAttr{Port: e.info, MAC: e.mac, PathMTU: endpoint.PathMTUFor(e.info.MTU),
+		MaxQP: maxQueuePairs, MaxMR: maxRegions, MaxQPWR: endpoint.MaxQueueDepth,
+		MaxCQE: endpoint.MaxCQDepth, MaxSGE: endpoint.MaxSGE, MaxInline: endpoint.MaxInline,
+		MaxRdAtomic: endpoint.MaxRdAtomic}
 }

@@ -6,34 +6,34 @@ import (
 )
 
 // lossRecovery is the part of a queue pair that owns what is outstanding: which packets are not
-// acknowledged yet, which of them are lost, and when to send again.
+// acknowledged yet, which of them are lost, and when to retransmit.
 type lossRecovery struct {
 	una      wire.PSN // oldest not yet acknowledged
 	sndMax   wire.PSN // one past the highest ever sent
 	inFlight units.Bytes
-	recovery *recovery      // since a loss, toward a peer that acknowledges selectively
+	recovery *recovery      // since a loss, toward a peer with selective repeat
 	rtoAt    units.Time     // when the oldest packet counts as lost
 	timeout  units.Duration // RTO_high
 
 	hasFew  bool // RTO_low is shorter than RTO_high
-	few     bool // the timer runs for few packets
-	rnrWait bool // waiting out an RNR NAK
-	// only the oldest packet leaves: its answer will say whether the peer is ready
+	few     bool // the timer runs with RTO_low
+	rnrWait bool // waiting after an RNR NAK
+	// only the oldest packet leaves, until its answer shows whether the peer is ready
 	probing bool
 	gapSeen bool // already went back for the missing response
-	nakSeen bool // already went back for una at the responder's word
+	nakSeen bool // already went back for una after a NAK
 	unasked bool // the newest packet asked for no ACK
 
 	retriesLeft uint8
 }
 
-// lossCold is the state of the loss recovery that only losses and acknowledgements touch.
+// lossCold is the state of lossRecovery that only losses and acknowledgements touch.
 type lossCold struct {
 	retries, rnrRetries, rnrLeft uint8
 
-	reordering uint32 // ns that a packet may come later than one behind it
+	reordering uint32 // the reordering window, in ns
 	rnrAt      units.Time
-	timeoutFew units.Duration // RTO_low: when fewer than fewPackets are outstanding
+	timeoutFew units.Duration // RTO_low: with fewer than fewPackets outstanding
 
 	retransmitted, timeouts, sequenceNaks, rnrNaks uint64
 }
@@ -56,34 +56,34 @@ func (loss *lossRecovery) highest() wire.PSN { return loss.sndMax }
 // flight returns how many bytes are in flight.
 func (loss *lossRecovery) flight() units.Bytes { return loss.inFlight }
 
-// isWaitingRNR reports whether an RNR NAK is waited out.
+// isWaitingRNR reports whether the queue pair waits after an RNR NAK.
 func (loss *lossRecovery) isWaitingRNR() bool { return loss.rnrWait }
 
-// isProbing reports whether only the oldest packet leaves: its answer tells whether the peer is
-// ready.
+// isProbing reports whether only the oldest packet leaves, until its answer shows whether the peer
+// is ready.
 func (loss *lossRecovery) isProbing() bool { return loss.probing }
 
-// isRecovering reports whether a selective recovery is going on.
+// isRecovering reports whether a selective recovery is in progress.
 func (loss *lossRecovery) isRecovering() bool { return loss.recovery != nil }
 
-// hasLost reports whether the recovery that is going on has packets to send again.
+// hasLost reports whether the recovery in progress has packets to retransmit.
 func (loss *lossRecovery) hasLost() bool { return !loss.recovery.lost.isEmpty() }
 
-// isLost reports whether the recovery that is going on has psn to send again.
+// isLost reports whether the recovery in progress has psn to retransmit.
 func (loss *lossRecovery) isLost(psn wire.PSN) bool { return loss.recovery.lost.has(psn) }
 
-// oldestLost returns the oldest packet to be sent again, of which there is one.
+// oldestLost returns the oldest packet to retransmit. There must be one.
 func (loss *lossRecovery) oldestLost() wire.PSN {
 	psn, _ := loss.recovery.lost.next(loss.una)
 	return psn
 }
 
-// maySendLost reports whether the recovery that is going on lets a lost packet leave.
+// maySendLost reports whether the recovery in progress lets a lost packet leave.
 func (loss *lossRecovery) maySendLost() bool {
 	return !loss.recovery.probing || loss.isLost(loss.una)
 }
 
-// behind returns how many bytes behind the oldest packet are answered.
+// behind returns how many bytes behind the oldest packet have been answered.
 func (loss *lossRecovery) behind() units.Bytes {
 	if loss.recovery == nil {
 		return 0
@@ -91,7 +91,7 @@ func (loss *lossRecovery) behind() units.Bytes {
 	return loss.recovery.behind
 }
 
-// behindReads returns how many of these READs and atomics asked for.
+// behindReads returns how many of these bytes belong to READs and atomics.
 func (loss *lossRecovery) behindReads() units.Bytes {
 	if loss.recovery == nil {
 		return 0
@@ -99,7 +99,7 @@ func (loss *lossRecovery) behindReads() units.Bytes {
 	return loss.recovery.read
 }
 
-// newestSent returns when the newest packet left of those that the ACK at hand answers.
+// newestSent returns the send time of the newest packet that the ACK being handled acknowledges.
 func (loss *lossRecovery) newestSent() sendTime {
 	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
 	if rec := loss.recovery; rec != nil {
@@ -108,8 +108,8 @@ func (loss *lossRecovery) newestSent() sendTime {
 	return newest
 }
 
-// begin sets what RTR→RTS sets.
-func (loss *lossRecovery) begin(a *RTSAttr) {
+// begin applies the attributes of RTR→RTS.
+func (loss *lossRecovery) begin(a *QPAttr) {
 	loss.una, loss.sndMax = a.SendPSN, a.SendPSN
 	loss.timeout = wire.AckTimeout(a.Timeout)
 	if a.RTOHigh != 0 {
@@ -125,13 +125,13 @@ func (loss *lossRecovery) begin(a *RTSAttr) {
 	loss.cold().rnrRetries, loss.cold().rnrLeft = a.RNRRetry, a.RNRRetry
 }
 
-// acceptAll takes everything before next as done with: nobody acknowledges it.
+// acceptAll takes everything before next as done: unreliable packets are not acknowledged.
 func (loss *lossRecovery) acceptAll(next wire.PSN) { loss.una, loss.inFlight = next, 0 }
 
-// setHighest notes that everything before next has left, once.
+// setHighest records that everything before next has left.
 func (loss *lossRecovery) setHighest(next wire.PSN) { loss.sndMax = next }
 
-// setFlight corrects what is in flight.
+// setFlight sets how many bytes are in flight.
 func (loss *lossRecovery) setFlight(size units.Bytes) { loss.inFlight = size }
 
 // expectAnswer starts the timer of a reliable connection, unless it runs.
@@ -156,7 +156,7 @@ func (loss *lossRecovery) stopIdleTimer() {
 	}
 }
 
-// earliest returns when the timer is due; 0 is never.
+// earliest returns the next deadline; 0 means never.
 func (loss *lossRecovery) earliest() units.Time {
 	at := loss.rtoAt
 	if loss.rnrWait && (at == 0 || loss.cold().rnrAt.Before(at)) {
@@ -168,7 +168,7 @@ func (loss *lossRecovery) earliest() units.Time {
 	return at
 }
 
-// patienceInAll returns how long it takes to send a packet again as often as may be.
+// patienceInAll returns how long all retransmissions of a packet take.
 func (loss *lossRecovery) patienceInAll() units.Duration {
 	return loss.timeout * units.Duration(loss.cold().retries+1)
 }
@@ -178,7 +178,7 @@ func (loss *lossRecovery) mayGiveUp(n uint32) bool {
 	return loss.timeout != units.Forever && n > uint32(loss.cold().retries)
 }
 
-// shortTimeout returns the timeout of few packets.
+// shortTimeout returns the timeout with few packets outstanding.
 func (loss *lossRecovery) shortTimeout() units.Duration { return loss.cold().timeoutFew }
 
 // countTimeout counts a timeout.

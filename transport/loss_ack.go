@@ -7,14 +7,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// ackInfo is what an ACK says, as its parsers found it, on its way through the queue pair. Other
-// packets that acknowledge, and timers, say nothing but when.
+// ackInfo is the content of an ACK, as its parsers found it, on its way through the queue pair. For
+// other packets that acknowledge, and for timers, only the time is set.
 type ackInfo struct {
 	now      units.Time
 	end      wire.PSN // everything before it is acknowledged
 	syndrome wire.Syndrome
-	sack     extension.SACK // what came behind end; nil: nothing is said of that
-	timed    timed          // a packet of which the peer says how long it was there
+	sack     extension.SACK // what arrived behind end; nil if not reported
+	timed    timed          // a packet whose residence time the peer reported
 	hops     []cc.Hop       // telemetry; valid until the next ACK
 }
 
@@ -34,7 +34,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		return
 	}
 	in := ackInfo{now: e.now, end: p.PSN, syndrome: p.AETH().Syndrome}
-	// A NAK speaks of the packet it names, an ACK of the one before the next.
+	// A NAK names the packet that is missing, an ACK the last one that arrived.
 	if in.syndrome.IsAck() {
 		in.end = in.end.Add(1)
 	}
@@ -53,8 +53,8 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 	}
 }
 
-// parseXACK finds what an ACK of the extension says beyond a plain one. It returns false when that
-// ended the queue pair.
+// parseXACK parses what an ACK of the extension carries beyond a plain one. It returns false if
+// that ended the queue pair.
 func (cong *congestion) parseXACK(p *wire.Packet, in *ackInfo) bool {
 	qp := cong.conn()
 	if in.syndrome.IsAck() && qp.isSelective() {
@@ -85,7 +85,7 @@ func (loss *lossRecovery) receiveCumulative(in *ackInfo) {
 		loss.onBufferDropped(in.end)
 	}
 	if !loss.acknowledge(in.end, in) {
-		return // a READ before it was not answered: that is being repaired first
+		return // a READ before it was not answered; that is repaired first
 	}
 	c := &qp.ep.counters
 	switch {
@@ -106,8 +106,8 @@ func (loss *lossRecovery) receiveCumulative(in *ackInfo) {
 	}
 }
 
-// receiveSequenceNak handles a NAK of a packet that the responder misses; before it, the oldest
-// one outstanding was before.
+// receiveSequenceNak handles a NAK of a packet that the responder misses; before is the oldest
+// packet that was outstanding when it came.
 func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 	qp := loss.conn()
 	c := &qp.ep.counters
@@ -115,7 +115,7 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 	loss.cold().sequenceNaks++
 	if loss.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
 		if loss.nakSeen {
-			return // a copy: the responder says it once (9.7.5.2.4)
+			return // a duplicate: the responder sends one for each gap (9.7.5.2.4)
 		}
 		if loss.isRetry() {
 			if loss.retriesLeft == 0 {
@@ -130,9 +130,9 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 	loss.onLostFrom(in.end, in)
 }
 
-// isRetry reports whether a NAK of the oldest packet costs a try. Toward a selective responder,
-// which may have had the packet and dropped it for others, only that of one that was sent again
-// does, as where a SACK tells of it.
+// isRetry reports whether a NAK of the oldest packet costs a retry. A selective responder may have
+// had the packet and dropped it for others: toward it, only the NAK of a retransmitted packet costs
+// one, as with a SACK.
 func (loss *lossRecovery) isRetry() bool {
 	qp := loss.conn()
 	rec := loss.recovery
@@ -145,7 +145,7 @@ var nakStatus = [...]Status{
 	wire.NakRemoteOperational: StatusRemOpErr,
 }
 
-// onLostFrom sends again from the packet that the responder misses: it has dropped all behind it.
+// onLostFrom retransmits from the packet that the responder misses: it has dropped all behind it.
 func (loss *lossRecovery) onLostFrom(psn wire.PSN, in *ackInfo) {
 	qp := loss.conn()
 	if qp.isSelective() {
@@ -159,9 +159,9 @@ func (loss *lossRecovery) onLostFrom(psn wire.PSN, in *ackInfo) {
 	loss.restart()
 }
 
-// acknowledge takes everything before end as received. It returns false when a READ or atomic
-// stands in the way: the peer went on without our seeing its response, so the response was lost
-// and is asked for again (InfiniBand spec 9.7.5.1.4, implied NAK).
+// acknowledge takes everything before end as received. It returns false if a READ or atomic stands
+// in the way: the peer went on and its response has not arrived, so the response was lost and is
+// requested again (InfiniBand spec 9.7.5.1.4, implied NAK).
 func (loss *lossRecovery) acknowledge(end wire.PSN, in *ackInfo) bool {
 	qp := loss.conn()
 	if loss.recovery != nil {
@@ -204,8 +204,8 @@ func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
 		w.length))
 }
 
-// onProgress does what follows when the oldest packets have been answered. Of packets and bytes
-// nothing was reported before.
+// onProgress does what follows when the oldest packets have been answered. These packets and bytes
+// have not been reported to congestion control yet.
 func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackInfo) {
 	qp := loss.conn()
 	now := in.now
@@ -215,12 +215,12 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	loss.probing = false
 	qp.snd.onReadsAnswered(loss.una)
 	qp.adm.onAcknowledged(loss.una, now)
-	if qp.snd.nextPSN().Before(loss.una) { // it had more than we thought when we went back
+	if qp.snd.nextPSN().Before(loss.una) { // the peer had more than assumed when we went back
 		loss.goBack()
 	} else {
 		loss.inFlight = max(0, loss.inFlight-bytes)
 	}
-	if loss.rnrWait { // the packet it waits with has been answered after all
+	if loss.rnrWait { // the packet that it delays has been answered after all
 		loss.rnrWait, loss.cold().rnrAt = false, 0
 		qp.setTimer()
 	}
@@ -246,8 +246,8 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	}
 }
 
-// sample tells congestion control of the progress, with a delay when the timed packet is in it: one
-// event, of the kind that says most of those that are wanted.
+// sample reports progress to congestion control as one event, of the most informative kind that the
+// algorithm takes: with a delay if the timed packet is among the acknowledged.
 func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 	qp := cong.conn()
 	timed, now := &in.timed, in.now
@@ -270,7 +270,7 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 			cong.peerAway.onSample(ev.RemoteAway)
 			qp.ep.rounds.onPeerAway(ev.RemoteAway, now)
 			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
-		} else { // the peer does not tell its part
+		} else { // the peer does not report its part
 			h := qp.ep.here(left.departure)
 			h.endpoint = 0
 			h.fill(&ev)
@@ -281,10 +281,9 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 	}
 }
 
-// onResponseLost asks again for what the oldest READ or atomic still misses, since the responder
-// has
-// executed everything before end; once, until something comes: everything behind the gap in the
-// same stream looks like a gap again.
+// onResponseLost requests again what the oldest READ or atomic still misses, since the responder
+// has executed everything before end. It does so once, until something arrives: everything behind
+// the gap in the same stream looks like another gap.
 func (loss *lossRecovery) onResponseLost(end wire.PSN, in *ackInfo) {
 	qp := loss.conn()
 	if qp.isSelective() {

@@ -5,37 +5,37 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A network with priorities, or several paths, brings packets out of order that are not lost. Where
-// a queue pair is told how much (RTSAttr.Reordering), it waits that long after it first heard of a
-// gap before it takes it as lost, or as responder tells its granter, as TCP does since RACK (RFC
-// 8985, section 6.2: the reordering window).
+// A network with priorities or several paths reorders packets without losing them. With
+// QPAttr.Reordering a queue pair waits that long after the first sign of a gap before it takes the
+// gap as a loss, or, as a responder, reports it to its granter, as TCP does since RACK (RFC 8985,
+// section 6.2: the reordering window).
 
-// reorderWindow is packets that others have overtaken and that may yet come, and until when.
+// reorderWindow is packets that others have overtaken and that may still arrive, and until when.
 type reorderWindow struct {
 	overdue   psnSet
 	deadlines deadlines
-	resentBy  units.Time // when what was sent again and overtaken counts as lost; 0: nothing was
+	resentBy  units.Time // when an overtaken retransmission counts as lost; 0: there is none
 }
 
-// deadlines is until when packets may come, in order of their PSNs, and so of time.
+// deadlines is until when packets may arrive, in order of their PSNs, and so of time.
 type deadlines struct {
 	at [6]deadline
 	n  int
 }
 
-// deadline is until when the packets before a PSN may come.
+// deadline is until when the packets before a PSN may arrive.
 type deadline struct {
 	before wire.PSN
 	until  units.Time
 }
 
-// reorderingWindow is how long to wait.
+// reorderingWindow returns how long to wait.
 func (loss *lossRecovery) reorderingWindow() units.Duration {
 	return units.Duration(loss.cold().reordering) * units.Nanosecond
 }
 
-// add has the packets before psn wait from now on, unless they do already. It takes it to the next
-// quarter of the patience: there are five of them ahead at most.
+// add makes the packets before psn wait from now on, unless they already do. It rounds their
+// deadline up to a quarter of patience, so that at most five deadlines are ahead.
 func (w *deadlines) add(psn wire.PSN, patience units.Duration, now units.Time) {
 	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
 		return
@@ -48,7 +48,7 @@ func (w *deadlines) add(psn wire.PSN, patience units.Duration, now units.Time) {
 	w.at[w.n-1] = deadline{psn, until}
 }
 
-// over returns the next PSN before which packets have waited long enough, and takes it out.
+// over removes and returns the next PSN before which packets have waited long enough.
 func (w *deadlines) over(now units.Time) (before wire.PSN, some bool) {
 	if w.n == 0 || w.at[0].until.After(now) {
 		return 0, false
@@ -59,7 +59,7 @@ func (w *deadlines) over(now units.Time) (before wire.PSN, some bool) {
 	return before, true
 }
 
-// next is when some packets have waited long enough; 0 is never.
+// next returns the next deadline; 0 means never.
 func (w *deadlines) next() units.Time {
 	if w.n == 0 {
 		return 0
@@ -67,7 +67,7 @@ func (w *deadlines) next() units.Time {
 	return w.at[0].until
 }
 
-// markOverdueLost takes as lost what has waited long enough.
+// markOverdueLost marks as lost what has waited long enough.
 func (loss *lossRecovery) markOverdueLost(now units.Time) {
 	qp := loss.conn()
 	l := &loss.recovery.window
@@ -87,8 +87,7 @@ func (loss *lossRecovery) markOverdueLost(now units.Time) {
 	qp.setTimer()
 }
 
-// isResentOverdue reports whether what was sent again counts as lost once more, having been
-// overtaken.
+// isResentOverdue reports whether retransmissions that were overtaken count as lost again.
 func (loss *lossRecovery) isResentOverdue(now units.Time) bool {
 	qp := loss.conn()
 	l := &loss.recovery.window
@@ -112,7 +111,7 @@ func (l *reorderWindow) due(now units.Time) bool {
 	return next != 0 && !next.After(now)
 }
 
-// earliest returns at, or when something has waited long enough, if that is earlier; 0 is never.
+// earliest returns the earlier of at and the next deadline; 0 means never.
 func (l *reorderWindow) earliest(at units.Time) units.Time {
 	for _, next := range [...]units.Time{l.deadlines.next(), l.resentBy} {
 		if next != 0 && (at == 0 || next.Before(at)) {

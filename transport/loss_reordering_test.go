@@ -13,14 +13,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// What comes late is not lost, what is lost is sent again no earlier than it may come late, and not
-// much later.
+// Late packets are not lost. Lost packets are retransmitted no earlier than they may be late, and
+// not much later.
 func TestPatience(t *testing.T) {
 	const us = units.Microsecond
 	for _, c := range []struct {
 		name       string
 		reordering units.Duration
-		late       map[wire.PSN]units.Duration // by how much a packet comes, the first time
+		late       map[wire.PSN]units.Duration // by how much a packet is late, the first time
 		lost       []wire.PSN
 		again      int
 		took       [2]units.Duration // between
@@ -56,7 +56,7 @@ func TestPatience(t *testing.T) {
 				return d
 			}
 			fill(a.mem, 3)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20480)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			start := p.now
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
@@ -72,8 +72,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// A packet that was sent again and lost again is found without a timeout when something new
-// follows, patience later.
+// A retransmission that is lost again is detected without a timeout when something new follows,
+// after the reordering window.
 func TestLostAgainWithPatience(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -82,7 +82,7 @@ func TestLostAgainWithPatience(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(107, 107, 107, 200, 200)
 	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem, b.mem))
@@ -91,8 +91,8 @@ func TestLostAgainWithPatience(t *testing.T) {
 	p.conserved()
 }
 
-// Whatever is late, lost or doubled, everything arrives; with the patience to wait for what is only
-// late, nothing is sent again in vain.
+// Whatever is late, lost or duplicated, everything arrives. With a reordering window, nothing that
+// is only late is retransmitted.
 func TestReorderingOfEverything(t *testing.T) {
 	seed := testSeed(t)
 	for run := range uint64(60) {
@@ -117,7 +117,7 @@ func TestReorderingOfEverything(t *testing.T) {
 		}
 		fill(a.mem, byte(run))
 		for i := range 8 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 				SGList: []SGE{a.mr.SGE(i<<16, 1<<16)}, RemoteAddr: b.mr.Addr + uint64(i<<16),
 				RKey: b.mr.RKey})
 		}
@@ -137,9 +137,10 @@ func TestImpossibleReordering(t *testing.T) {
 	for _, r := range []units.Duration{-1, units.Second + 1} {
 		o := defaults()
 		s := o.make(t, p.a)
-		require.NoError(t, s.qp.ToInit(InitAttr{}))
+		require.NoError(t, s.qp.Modify(Init, QPAttr{}))
 		s.qp.state = ReadyToReceive
-		require.ErrorContains(t, s.qp.ToRTS(RTSAttr{Reordering: r, Class: packet.ClassData}),
+		require.ErrorContains(t,
+			s.qp.Modify(ReadyToSend, QPAttr{Reordering: r, Class: packet.ClassData}),
 			"reordering of")
 	}
 }

@@ -6,12 +6,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packets that the peer lists as missing are lost, as those that its SACKs tell of, and where the
-// network reorders no sooner than those. What was sent again may have left after the list: it is
-// lost once more only when a round trip has passed since. Of packets that were trimmed there is no
-// doubt.
+// Packets that the peer lists as missing are lost, as are those that its SACKs show as missing.
+// Where the network reorders, they count as lost no sooner than those. A retransmission may have
+// left after the list: it counts as lost again only when a round trip has passed since. Packets
+// that were trimmed are lost for certain.
 
-// onLossReport takes in the list of a TOKEN.
+// onLossReport handles the list of a TOKEN.
 func (loss *lossRecovery) onLossReport(t extension.Token) {
 	qp := loss.conn()
 	if !qp.isSelective() {
@@ -33,9 +33,9 @@ func (loss *lossRecovery) onLossReport(t extension.Token) {
 	}
 }
 
-// outstandingPart returns the part of a range, first to before end, that is outstanding and not
-// before from.
-// Ranges ascend, so that each packet costs a look once, however often it is listed.
+// outstandingPart returns the part of a range, from first to before end, that is outstanding and
+// not before from. Ranges ascend, so that each packet is looked at once, however often it is
+// listed.
 func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (first, end wire.PSN) {
 	una := loss.una
 	low := wire.PSN(l.First).Sub(una)
@@ -46,16 +46,16 @@ func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (fir
 	return una.Add(uint32(low)), una.Add(uint32(high))
 }
 
-// reportedOldest is the oldest packet, and since when it is listed as missing.
+// reportedOldest is the oldest packet, and since when the peer has reported it missing.
 type reportedOldest struct {
 	psn   wire.PSN
 	since units.Time // 0: never
 }
 
-// onOldestReportedLost is that the oldest packet is listed. Who lists it is alive: to send it
-// again costs
-// no try, but one for each timeout that it stays the oldest, or a path that loses it always would
-// be tried for ever. False is that there was none left.
+// onOldestReportedLost handles a loss report for the oldest outstanding packet. A peer that reports
+// it is alive, so retransmitting it costs no retry. But each timeout for which it stays the oldest
+// costs one, or a path that always loses it would be tried for ever. It returns false if no retry
+// was left.
 func (loss *lossRecovery) onOldestReportedLost(now units.Time) bool {
 	qp := loss.conn()
 	since, first := qp.adm.reportedFor(loss.una, now)
@@ -75,7 +75,7 @@ func (loss *lossRecovery) onOldestReportedLost(now units.Time) bool {
 }
 
 // reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
-// since restartReport; first when it has not yet.
+// since restartReport; first is true for the first report.
 func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
 	if s := &a.reportedOldest; s.psn != psn || s.since == 0 {
 		*s = reportedOldest{psn, now}
@@ -84,12 +84,11 @@ func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration,
 	return now.Sub(a.reportedOldest.since), false
 }
 
-// restartReport begins to count the time of reportedFor anew.
+// restartReport restarts the time that reportedFor returns.
 func (a *admission) restartReport(now units.Time) { a.reportedOldest.since = now }
 
-// onReportedLost takes one outstanding packet as lost, if it is not known to have arrived, or
-// lost, or
-// sent again within a round trip where it was not trimmed since.
+// onReportedLost marks one outstanding packet as lost, unless it is known to have arrived or to be
+// lost, or was retransmitted within a round trip and not trimmed since.
 func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.Time) {
 	qp := loss.conn()
 	rec := loss.beginRecovery()
@@ -111,15 +110,14 @@ func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.T
 	loss.markLost(psn)
 }
 
-// recentResends is the PSNs that were sent again within the last round trip, or two: those since a
-// moment,
-// and those in the round trip before it.
+// recentResends is the PSNs that were retransmitted within the last one or two round trips: those
+// since a time, and those in the round trip before it.
 type recentResends struct {
 	since, before psnSet
-	at            units.Time // the moment
+	at            units.Time // that time
 }
 
-// add notes that psn leaves again.
+// add records that psn is retransmitted.
 func (a *recentResends) add(psn wire.PSN, rtt units.Duration, now units.Time) {
 	a.roll(rtt, now)
 	a.since.add(psn)
@@ -143,15 +141,14 @@ func (a *recentResends) roll(rtt units.Duration, now units.Time) {
 	a.since, a.at = psnSet{}, now
 }
 
-// roundTrip is how long the newest packet took that could be timed, with its acknowledgement: one
-// that asked for it and was sent once.
+// roundTrip measures round trips: of a packet that asked for an ACK and was sent once.
 type roundTrip struct {
 	psn  wire.PSN
-	left units.Time // 0: none is under way
+	left units.Time // 0: no measurement is in progress
 	took units.Duration
 }
 
-// longTrip is how long a round trip may be as long as none was timed (IRN section 4.1: RTO_low,
+// longTrip is the round trip that is assumed before one was measured (IRN section 4.1: RTO_low,
 // which is longer than any of its network's).
 const longTrip = 100 * units.Microsecond
 
@@ -168,14 +165,14 @@ func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
 	}
 }
 
-// end notes that everything before una is acknowledged.
+// end records that everything before una is acknowledged.
 func (t *roundTrip) end(una wire.PSN, now units.Time) {
 	if t.left != 0 && t.psn.Before(una) {
 		t.took, t.left = now.Sub(t.left), 0
 	}
 }
 
-// forget notes that psn was sent again.
+// forget ends a measurement with psn, which was retransmitted.
 func (t *roundTrip) forget(psn wire.PSN) {
 	if psn == t.psn {
 		t.left = 0

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// list has the requester of a hear that n packets from first on are missing, and answers how many
-// more it then takes as lost.
+// list makes the requester of a receive a report of n missing packets from first on. It returns how
+// many more it then marks as lost.
 func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
 
 func (p *pair) listAs(a *side, flags extension.TokenFlags, first wire.PSN, n uint8) (lost int) {
@@ -32,7 +32,7 @@ func (p *pair) listAs(a *side, flags extension.TokenFlags, first wire.PSN, n uin
 	return lost
 }
 
-// len answers how many members there are.
+// len returns the number of members.
 func (s *psnSet) len() (n int) {
 	for _, w := range s {
 		n += bits.OnesCount64(w)
@@ -40,8 +40,8 @@ func (s *psnSet) len() (n int) {
 	return n
 }
 
-// listing is a connection whose requester has sent 100 to 109 after a round trip that it could
-// time, 2 µs long; what keeps says of each of its packets whether that arrives.
+// listing is a connection whose requester has sent 100 to 109 after a round trip of 2 µs that it
+// could measure; keeps returns whether a packet arrives.
 func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
 	o.timeout = 20 // four seconds
 	o.psn = 99
@@ -83,11 +83,11 @@ func TestLoseListed(t *testing.T) {
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 7, sent())
 	assert.Equal(t, 1, p.listAs(a, extension.TokenTrimmed, 103, 1),
-		"trimmed again: there is no doubt")
+		"trimmed again: lost for certain")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 8, sent())
 	p.settle(4 * units.Microsecond)
-	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, which never were")
+	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, reported for the first time")
 	assert.Equal(t, 3, p.list(a, 103, 3), "two round trips have passed")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 13, sent())
@@ -102,20 +102,20 @@ func TestLoseListed(t *testing.T) {
 	p.conserved()
 }
 
-// What a SACK said is here is not sent again, whatever a list says.
+// What a SACK reported as arrived is not retransmitted, whatever a list reports.
 func TestLoseListedKnowsWhatIsHere(t *testing.T) {
 	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
-	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK said")
+	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK reported")
 	p.la.tamper = nil
-	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others are here")
-	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others are here, or lost already")
+	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others have arrived")
+	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others arrived, or are lost")
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
 	assert.Zero(t, p.a.counters.Timeouts)
 	p.conserved()
 }
 
-// A peer that lists what it misses is alive: a packet may be lost more often than retry_cnt says.
+// A peer that reports what it misses is alive: a packet may be lost more often than retry_cnt.
 func TestLoseListedCostsNoTry(t *testing.T) {
 	o := selective()
 	o.retries = 1
@@ -132,7 +132,7 @@ func TestLoseListedCostsNoTry(t *testing.T) {
 	p.conserved()
 }
 
-// But a path that loses it for ever is not tried for ever: each timeout of lists costs a try.
+// But a path that always loses it is not tried for ever: each timeout of reports costs a retry.
 func TestLoseListedForEver(t *testing.T) {
 	o := selective()
 	o.retries = 1
@@ -144,10 +144,10 @@ func TestLoseListedForEver(t *testing.T) {
 	}
 	assert.Equal(t, Errored, a.qp.state)
 	assert.EqualValues(t, 1, p.a.counters.RetriesExceeded)
-	assert.InDelta(t, 2*8, lists, 2, "two timeouts: one try more than the first")
+	assert.InDelta(t, 2*8, lists, 2, "two timeouts: the first try and one retry")
 }
 
-// Where the network reorders a list is no more than a SACK: what it names may yet come.
+// Where the network reorders, a list is like a SACK: its packets may still arrive.
 func TestLoseListedWithPatience(t *testing.T) {
 	o := selective()
 	o.reordering = 20 * units.Microsecond
@@ -158,7 +158,7 @@ func TestLoseListedWithPatience(t *testing.T) {
 	}
 	assert.Zero(t, p.a.counters.Retransmitted)
 	p.la.tamper = nil
-	p.settle(12 * units.Microsecond) // 27 µs since the list, with the quarter that may be added
+	p.settle(12 * units.Microsecond) // 27 µs since the list, and the quarter that may be added
 	assert.EqualValues(t, 3, p.a.counters.Retransmitted)
 	p.list(a, 100, 10)
 	p.await(a, 1)
@@ -174,8 +174,8 @@ func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 	assert.Nil(t, a.qp.loss.recovery)
 }
 
-// However often a TOKEN lists packets, each of them costs one look, and what is not outstanding
-// none.
+// However often a TOKEN lists packets, each of them is looked at once, and packets that are not
+// outstanding never.
 func TestListsThatOverlap(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
 	full := make([]extension.Range, extension.MaxRanges)

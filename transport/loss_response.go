@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// receiveResponse handles a READ response or an atomic's (InfiniBand spec 9.7.5.1.3).
+// receiveResponse handles a response to a READ or atomic (InfiniBand spec 9.7.5.1.3).
 func (loss *lossRecovery) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := loss.conn()
 	e := qp.ep
@@ -23,7 +23,7 @@ func (loss *lossRecovery) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo)
 		e.counters.DropGhostResponse++
 		return
 	}
-	// It also acknowledges every request before its own.
+	// A response also acknowledges every request before its own.
 	in := ackInfo{now: e.now}
 	i := qp.snd.locate(p.PSN)
 	w := qp.snd.at(i)
@@ -47,8 +47,8 @@ func (loss *lossRecovery) receiveResponse(p *wire.Packet, info *wire.OpcodeInfo)
 	}
 }
 
-// acceptResponse writes a response where its request i wants it. Without a recovery it is the next
-// one expected.
+// acceptResponse writes a response to where its request i has room for it. Without a recovery it is
+// the next response expected.
 func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.OpcodeInfo,
 	in *ackInfo) {
 	qp := loss.conn()
@@ -91,16 +91,15 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 	loss.onProgress(1, units.Bytes(len(payload)), in)
 }
 
-// badResponse ends the connection: what came is not what request i asked for.
+// badResponse ends the connection: the response does not match request i.
 func (loss *lossRecovery) badResponse(i uint32) {
 	qp := loss.conn()
 	qp.ep.counters.DropBadResponse++
 	qp.failAt(i, StatusBadRespErr, AsyncQPFatal)
 }
 
-// acceptOutOfOrder takes a response behind a gap, or in a recovery: it goes where it belongs at
-// once,
-// and those before it, which the responder sent before, are lost.
+// acceptOutOfOrder accepts a response behind a gap, or in a recovery. It is written to its place at
+// once; the responses before it, which the responder sent earlier, are lost.
 func (loss *lossRecovery) acceptOutOfOrder(i uint32, p *wire.Packet, info *wire.OpcodeInfo,
 	in *ackInfo) {
 	qp := loss.conn()
@@ -119,7 +118,7 @@ func (loss *lossRecovery) acceptOutOfOrder(i uint32, p *wire.Packet, info *wire.
 	}
 }
 
-// scatterResponse writes a response into the memory that the request named.
+// scatterResponse writes a response into the memory that the request names.
 func (snd *sender) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
 	if w.sges == 1 {
 		dst, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,

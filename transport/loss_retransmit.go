@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// retransmit sends again what a recovery takes as lost, oldest first, up to quantum packets.
+// retransmit retransmits what a recovery has marked as lost, oldest first, up to quantum packets.
 func (loss *lossRecovery) retransmit(now units.Time, quantum int) (sent int, status sendStatus) {
 	qp := loss.conn()
 	for ; sent < quantum; sent++ {
@@ -17,7 +17,7 @@ func (loss *lossRecovery) retransmit(now units.Time, quantum int) (sent int, sta
 		if loss.recovery.probing && psn != loss.una {
 			return sent, sendBlocked
 		}
-		if qp.cong.hasRate() && sent > 0 { // since the packet before
+		if qp.cong.hasRate() && sent > 0 { // set by the packet before
 			return sent, sendNoRoom
 		}
 		if status := loss.retransmitPacket(psn, now); status != sendDone {
@@ -27,9 +27,7 @@ func (loss *lossRecovery) retransmit(now units.Time, quantum int) (sent int, sta
 	return sent, sendNoRoom
 }
 
-// retransmitPacket sends the packet psn once more, or asks once more for the responses from psn on
-// that
-// are lost.
+// retransmitPacket retransmits the packet psn, or requests the lost responses from psn on again.
 func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendStatus {
 	qp := loss.conn()
 	rec, i := loss.recovery, qp.snd.locate(psn)
@@ -89,9 +87,8 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 	return sendDone
 }
 
-// missingResponses returns for how many responses from psn on to ask again, in one request. A
-// request that
-// the responder may never have seen is repeated as it was.
+// missingResponses returns how many responses from psn on to request again, in one request. A
+// request that the responder may never have received is repeated unchanged.
 func (loss *lossRecovery) missingResponses(psn wire.PSN) (n uint32) {
 	qp := loss.conn()
 	rec, end := loss.recovery, qp.snd.readEnd(psn)

@@ -9,39 +9,39 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// recovery is what a requester knows of its outstanding packets since one was lost or came out of
-// order, toward a peer that acknowledges selectively. It is the loss recovery of IRN (Mittal et
+// recovery is a requester's state of its outstanding packets since one was lost or arrived out of
+// order, toward a peer with selective acknowledgements. It is the loss recovery of IRN (Mittal et
 // al., "Revisiting Network Support for RDMA", SIGCOMM 2018, section 3.1): a packet is lost when one
-// behind it has arrived, and what is lost is sent again, once, before anything new.
+// behind it has arrived, and lost packets are retransmitted, once, before anything new.
 //
 // A PSN is answered when the SEND or WRITE has arrived at the responder, or when the response of
-// the READ or atomic has arrived here: that is what it waits for. Otherwise it is under way, or
-// lost, or sent again and under way. What is under way counts as in flight.
+// the READ or atomic has arrived here. Otherwise it is in flight, or lost, or retransmitted and in
+// flight again.
 //
 // A queue pair borrows one from its endpoint for as long as it needs it.
 type recovery struct {
 	answered      psnSet
-	lost          psnSet        // to be sent again
-	resent        psnSet        // sent again, under way
-	executedReads psnSet        // not answered, but the responder has the READ or atomic
-	recentResends recentResends // which of them not long ago
-	window        reorderWindow // what may yet come
+	lost          psnSet        // to be retransmitted
+	resent        psnSet        // retransmitted, in flight
+	executedReads psnSet        // not answered, though the responder has the READ or atomic
+	recentResends recentResends // those of resent that left recently
+	window        reorderWindow // what may still arrive
 
 	known  wire.PSN // the responder has executed everything before it
-	marked wire.PSN // and up to here that is in the sets
-	until  wire.PSN // sndMax when congestion control last heard of a loss
-	round  wire.PSN // sndMax when something was last sent again
+	marked wire.PSN // the sets are up to date before it
+	until  wire.PSN // sndMax when a loss was last reported to congestion control
+	round  wire.PSN // sndMax at the last retransmission
 
-	overtaken bool // what was sent again, by something that was first sent after it
-	probing   bool // only the oldest is sent again: its answer will tell what else is missing
+	overtaken bool // a packet first sent after a retransmission has overtaken it
+	probing   bool // only the oldest is retransmitted, until its answer shows what else is missing
 
-	left    sendTime // of the newest packet of those that are
-	packets uint32   // answered, not yet reported to congestion control
-	bytes   units.Bytes
+	left    sendTime    // send time of the newest of the packets
+	packets uint32      // answered, not yet reported to congestion control
+	bytes   units.Bytes // their payload
 
-	behind units.Bytes // that una has not passed, though they are answered
-	read   units.Bytes // of it: of READs and atomics
-	gone   units.Bytes // that were lost, and the gate was not told of
+	behind units.Bytes // bytes that are answered, though una has not passed them
+	read   units.Bytes // of these, bytes of READs and atomics
+	gone   units.Bytes // bytes that were lost, and not reported to the gate
 }
 
 // reach returns how many PSNs may be outstanding.
@@ -52,10 +52,10 @@ func (qp *QueuePair) reach() int32 {
 	return maxOutstanding
 }
 
-// isSelective reports whether the peer and we have agreed to repeat selectively.
+// isSelective reports whether the peer and we have agreed on selective repeat.
 func (qp *QueuePair) isSelective() bool { return qp.sackBits > 0 }
 
-// beginRecovery begins a recovery, unless there is one.
+// beginRecovery returns the recovery in progress, or begins one.
 func (loss *lossRecovery) beginRecovery() *recovery {
 	qp := loss.conn()
 	if loss.recovery == nil {
@@ -77,7 +77,7 @@ func (loss *lossRecovery) endRecovery() {
 	}
 }
 
-// receiveExtension handles a packet of our own extension.
+// receiveExtension handles a packet of our extension.
 func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	c := &qp.ep.counters
 	switch {
@@ -105,14 +105,14 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 	}
 }
 
-// receiveSACK takes in an ACK of everything before end that also says what has come behind the gap
-// at end. Each says all that the responder knew, so an older one says nothing.
+// receiveSACK handles an ACK of everything before end that also reports what has arrived behind the
+// gap at end. Each reports all that the responder has, so an older one adds nothing.
 func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 	qp := loss.conn()
 	e, end, top := qp.ep, in.end, in.sack.Top()
 	rec := loss.beginRecovery()
 	switch {
-	case top == 0 || !end.Add(uint32(top)).Before(loss.sndMax): // of what was never sent
+	case top == 0 || !end.Add(uint32(top)).Before(loss.sndMax): // of packets never sent
 		e.counters.DropSACK++
 		top = 0
 	case end.Before(rec.known):
@@ -128,7 +128,7 @@ func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 	loss.update(in)
 }
 
-// takeSACK takes the packets behind end as answered or lost, as the first bits of sack say.
+// takeSACK marks the packets behind end as answered or lost, as the first top bits of sack report.
 func (loss *lossRecovery) takeSACK(end wire.PSN, sack extension.SACK, top int) {
 	qp := loss.conn()
 	rec, patient := loss.recovery, loss.cold().reordering > 0
@@ -160,9 +160,9 @@ func (loss *lossRecovery) takeSACK(end wire.PSN, sack extension.SACK, top int) {
 	}
 }
 
-// news returns of which of the 64 PSNs from first on, but at most n, a SACK says something that is
-// not known: here are those that have come. A peer may repeat a SACK as often as it likes, and only
-// news cost more than a look at each word.
+// news returns about which of the 64 PSNs from first on, at most n, a SACK reports something new;
+// here is those that have arrived. A peer may repeat a SACK as often as it likes: only news cost
+// more than a look at each word.
 func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint64 {
 	inside := ^uint64(0)
 	if n < 64 {
@@ -185,7 +185,7 @@ func within(una, psn wire.PSN) bool { return uint32(psn.Sub(una)) < psnWindow }
 // locate finds which of the outstanding requests psn belongs to.
 func (snd *sender) locate(psn wire.PSN) (i uint32) {
 	if w := snd.at(snd.done); psn.Before(w.first.Add(w.packets)) {
-		return snd.done // most of the time
+		return snd.done // the common case
 	}
 	low, high := snd.done, snd.begun // it is at low or behind, and before high
 	for high-low > 1 {
@@ -199,8 +199,8 @@ func (snd *sender) locate(psn wire.PSN) (i uint32) {
 	return low
 }
 
-// isAnswered reports whether psn, which is not before una, is answered. Without a recovery nothing
-// is.
+// isAnswered reports whether psn, which is not before una, is answered. It returns false without a
+// recovery.
 func (rec *recovery) isAnswered(psn, una wire.PSN) bool {
 	return rec != nil && within(una, psn) && rec.answered.has(psn)
 }
@@ -214,7 +214,7 @@ func (snd *sender) size(psn wire.PSN) units.Bytes {
 	return size
 }
 
-// part returns the outstanding request that psn belongs to, and how many bytes of its payload psn
+// part returns the outstanding request to which psn belongs, and how many bytes of its payload psn
 // carries, or asks for.
 func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
 	w = snd.request(psn)
@@ -222,7 +222,7 @@ func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
 	return w, snd.span(w, k, k+1)
 }
 
-// removeFromFlight takes size bytes of w out of what is in flight.
+// removeFromFlight removes size bytes of w from what is in flight.
 func (loss *lossRecovery) removeFromFlight(w *sendWQE, size units.Bytes) {
 	qp := loss.conn()
 	loss.inFlight = max(0, loss.inFlight-size)
@@ -231,7 +231,7 @@ func (loss *lossRecovery) removeFromFlight(w *sendWQE, size units.Bytes) {
 	}
 }
 
-// markAnswered takes psn as answered.
+// markAnswered marks psn as answered.
 func (loss *lossRecovery) markAnswered(psn wire.PSN) {
 	qp := loss.conn()
 	rec := loss.recovery
@@ -262,7 +262,7 @@ func (loss *lossRecovery) markAnswered(psn wire.PSN) {
 	}
 }
 
-// markLost takes psn as lost, when it was under way for the first time.
+// markLost marks psn as lost if it was in flight for the first time.
 func (loss *lossRecovery) markLost(psn wire.PSN) {
 	qp := loss.conn()
 	rec := loss.recovery
@@ -278,9 +278,8 @@ func (loss *lossRecovery) markLost(psn wire.PSN) {
 	qp.cong.forgetSendTimes(psn, 1)
 }
 
-// markLostAfterAll takes psn, the packet that the responder expects, as lost whatever it said
-// before: it
-// had the packet, but was not ready for it when its turn came, and dropped it.
+// markLostAfterAll marks psn, the packet that the responder expects, as lost even if it was
+// reported as arrived: the responder was not ready for it when its turn came, and dropped it.
 func (loss *lossRecovery) markLostAfterAll(psn wire.PSN) {
 	qp := loss.conn()
 	rec := loss.recovery
@@ -293,9 +292,8 @@ func (loss *lossRecovery) markLostAfterAll(psn wire.PSN) {
 	loss.markLost(psn)
 }
 
-// onBufferDropped takes what was behind end as lost, where an ACK that tells of nothing there
-// acknowledges up to a packet which had arrived: the responder needed its buffers, and dropped all
-// that it held.
+// onBufferDropped marks what was behind end as lost if an ACK without a SACK acknowledges up to a
+// packet which had arrived: the responder needed its buffers, and dropped all that it held.
 func (loss *lossRecovery) onBufferDropped(end wire.PSN) {
 	rec := loss.recovery
 	if end.Before(rec.known) || !within(loss.una, end) || !end.Before(loss.sndMax) ||
@@ -305,7 +303,7 @@ func (loss *lossRecovery) onBufferDropped(end wire.PSN) {
 	loss.markLostFrom(end)
 }
 
-// markLostFrom takes all from psn on as lost that had arrived: the responder holds nothing.
+// markLostFrom marks as lost all that had arrived from psn on: the responder holds nothing.
 func (loss *lossRecovery) markLostFrom(psn wire.PSN) {
 	for ; psn.Before(loss.sndMax) && within(loss.una, psn); psn = psn.Add(1) {
 		if loss.recovery.answered.has(psn) || loss.recovery.executedReads.has(psn) {
@@ -314,8 +312,8 @@ func (loss *lossRecovery) markLostFrom(psn wire.PSN) {
 	}
 }
 
-// onExecuted notes that the responder has executed everything before end. It sends responses before
-// it acknowledges what is behind them: those that are not here are lost.
+// onExecuted records that the responder has executed everything before end. It sends responses
+// before it acknowledges what is behind them: responses that have not arrived are lost.
 func (loss *lossRecovery) onExecuted(end wire.PSN, in *ackInfo) {
 	qp := loss.conn()
 	rec, before := loss.recovery, loss.una
@@ -339,9 +337,8 @@ func (loss *lossRecovery) onExecuted(end wire.PSN, in *ackInfo) {
 	}
 }
 
-// completeAnswered completes what is answered, in order, and returns whether there was anything. A
-// SEND or
-// WRITE that has arrived is not complete before it was executed: it may yet be refused.
+// completeAnswered completes what is answered, in order, and reports whether there was anything. A
+// SEND or WRITE that has arrived is not complete before it was executed: it may still be refused.
 func (loss *lossRecovery) completeAnswered() bool {
 	qp := loss.conn()
 	rec, before := loss.recovery, loss.una
@@ -373,8 +370,7 @@ func (loss *lossRecovery) completeAnswered() bool {
 	return loss.una != before
 }
 
-// update draws the conclusions from what was learned, and ends the recovery when nothing is
-// missing any more.
+// update acts on what was learned, and ends the recovery when nothing is missing any more.
 func (loss *lossRecovery) update(in *ackInfo) {
 	qp := loss.conn()
 	now := in.now
@@ -395,7 +391,7 @@ func (loss *lossRecovery) update(in *ackInfo) {
 		qp.adm.onLost(lost)
 	}
 	missing := !rec.lost.isEmpty() || !rec.resent.isEmpty()
-	if missing && !rec.until.After(loss.una) && !loss.rnrWait { // one signal for a window
+	if missing && !rec.until.After(loss.una) && !loss.rnrWait { // one signal for each window
 		rec.until = loss.sndMax
 		qp.cong.report(cc.Event{Kind: cc.OOO, PSN: uint32(loss.una)}, now)
 	}
@@ -408,8 +404,8 @@ func (loss *lossRecovery) update(in *ackInfo) {
 	}
 }
 
-// markResentLost takes what was sent again and still is not answered as lost once more. To lose the
-// oldest packet again costs a retry; false means that there was none left.
+// markResentLost marks retransmissions that are still not answered as lost again. Losing the oldest
+// packet again costs a retry; it returns false if none was left.
 func (loss *lossRecovery) markResentLost() bool {
 	qp := loss.conn()
 	rec := loss.recovery
@@ -429,16 +425,16 @@ func (loss *lossRecovery) markResentLost() bool {
 	return true
 }
 
-// markAllLost takes everything outstanding that is not known to have arrived as lost.
+// markAllLost marks everything outstanding as lost that is not known to have arrived.
 func (loss *lossRecovery) markAllLost() {
 	for psn := loss.una; psn != loss.sndMax && within(loss.una, psn); psn = psn.Add(1) {
 		loss.markLost(psn)
 	}
 }
 
-// probeOldest begins again after a silence: everything is taken as lost, but only the oldest
-// packet is
-// sent at first (IRN section 3.1). Its answer tells which others arrived.
+// probeOldest begins again when nothing is known of what is outstanding: everything is marked as
+// lost, but only the oldest packet is retransmitted at first (IRN section 3.1). Its answer shows
+// which others arrived.
 func (loss *lossRecovery) probeOldest() {
 	qp := loss.conn()
 	rec := loss.beginRecovery()

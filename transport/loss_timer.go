@@ -7,16 +7,16 @@ import (
 )
 
 // unresolvedPatience is how long a packet waits for the MAC address of its next hop before its
-// request fails. It is no matter of the transport's own retries: the packet has not left yet, and
-// ARP's repetitions are slower than the timeouts of a fast network.
+// request fails. The transport's own retries do not count here: the packet has not left yet, and
+// ARP repeats more slowly than a fast network times out.
 const unresolvedPatience = units.Second
 
 // rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
 const rnrForever = 7
 
-// startTimer begins the time an ACK may take (InfiniBand spec 9.7.6.1.3). With few packets
-// outstanding nothing may come behind that tells of a loss, and little is sent in vain if nothing
-// was lost: that time may be shorter (IRN section 3.1).
+// startTimer starts the timeout of an ACK (InfiniBand spec 9.7.6.1.3). With few packets outstanding
+// there may be no later packet to reveal a loss, and a spurious retransmission costs little, so the
+// timeout may be shorter (IRN section 3.1).
 func (loss *lossRecovery) startTimer(now units.Time) {
 	qp := loss.conn()
 	t := loss.timeout
@@ -28,14 +28,14 @@ func (loss *lossRecovery) startTimer(now units.Time) {
 	if t != units.Forever {
 		at = now.Add(t + qp.cong.allowance())
 	}
-	if at != loss.rtoAt { // with a burst of ACKs it is the same for all
+	if at != loss.rtoAt { // the same for a whole burst of ACKs
 		loss.rtoAt = at
 		qp.setTimer()
 	}
 }
 
-// awaitNeighbor waits until the next hop's MAC address is known, but not for ever: a neighbour
-// that does not answer is a peer that does not answer.
+// awaitNeighbor waits for the next hop's MAC address, but not for ever: a neighbour that does not
+// answer is a peer that does not answer.
 func (loss *lossRecovery) awaitNeighbor(now units.Time) {
 	qp := loss.conn()
 	qp.ep.awaitNeighbor(qp)
@@ -54,7 +54,7 @@ func (loss *lossRecovery) neighborKnown() {
 	}
 }
 
-// onTimer does what is due, and sets the timer for what is not.
+// onTimer handles what is due, and sets the timer for what is not.
 func (qp *QueuePair) onTimer(now units.Time) {
 	if qp.adm != nil {
 		qp.adm.onTimer(now)
@@ -73,7 +73,7 @@ func (qp *QueuePair) onTimer(now units.Time) {
 	}
 }
 
-// onTimer does what is due of what is outstanding.
+// onTimer handles the deadlines of what is outstanding.
 func (loss *lossRecovery) onTimer(now units.Time) {
 	qp := loss.conn()
 	if loss.recovery != nil && loss.recovery.window.due(now) {
@@ -89,7 +89,7 @@ func (loss *lossRecovery) onTimer(now units.Time) {
 		return
 	}
 	if qp.ep.rounds.behind() {
-		loss.rtoAt = now.Add(units.Nanosecond) // what it waits for may have come meanwhile
+		loss.rtoAt = now.Add(units.Nanosecond) // the awaited answer may have arrived meanwhile
 		return
 	}
 	began := loss.rtoAt.Add(-loss.cold().timeoutFew)
@@ -98,13 +98,13 @@ func (loss *lossRecovery) onTimer(now units.Time) {
 		loss.onTimeout(now)
 		return
 	}
-	loss.few = false // they have become many since
+	loss.few = false // there have been more since
 	if loss.timeout != units.Forever {
 		loss.rtoAt = began.Add(loss.timeout)
 	}
 }
 
-// onTimeout sends again from the oldest unacknowledged packet, as often as retry_cnt says.
+// onTimeout retransmits from the oldest unacknowledged packet on, at most retry_cnt times.
 func (loss *lossRecovery) onTimeout(now units.Time) {
 	qp := loss.conn()
 	if qp.Type != RC {
@@ -126,7 +126,7 @@ func (loss *lossRecovery) onTimeout(now units.Time) {
 	if loss.una == loss.sndMax {
 		return
 	}
-	// for its pace: the next packet starts the timer
+	// it waits for its pace: the next packet starts the timer
 	if qp.cong.isPaced() && !qp.cong.isHeld() && !qp.awaitsNeighbor && loss.isDrained() &&
 		loss.isOldestUnsent() {
 		return
@@ -144,13 +144,13 @@ func (loss *lossRecovery) onTimeout(now units.Time) {
 		qp.cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(loss.una)}, now)
 	}
 	loss.restart()
-	// else the next packet starts it: nothing is under way, and no retry spent in waiting
+	// otherwise the next packet starts it: nothing is in flight, and waiting costs no retry
 	if !qp.cong.isHeld() {
 		loss.startTimer(now)
 	}
 }
 
-// onUnresolved ends the oldest unreliable request: its next hop does not answer.
+// onUnresolved completes the oldest unreliable request: its next hop does not answer.
 func (loss *lossRecovery) onUnresolved() {
 	qp := loss.conn()
 	if !qp.awaitsNeighbor || qp.snd.isIdle() || qp.state == SQDrained && !qp.snd.hasBegun() {
@@ -185,9 +185,9 @@ func (loss *lossRecovery) restart() {
 	}
 }
 
-// waitRNR waits as long as the responder asked for, and then sends the oldest packet alone: were
-// the peer still not ready, a window sent every 10 µs would be sent in vain, and fill links that
-// others need to become ready. What a selective responder has behind that packet, it keeps.
+// waitRNR waits as long as the responder requires, and then sends the oldest packet alone: if the
+// peer still were not ready, a window sent every 10 µs would be wasted, and fill links that others
+// need to become ready. A selective responder keeps what it has behind that packet.
 func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	qp := loss.conn()
 	if loss.cold().rnrLeft == 0 {
@@ -201,8 +201,8 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	if !qp.isSelective() {
 		loss.goBack()
 		loss.probing = true
-	} else if loss.recovery !=
-		nil { // it has arrived: what comes behind it does not say that it was lost
+	} else if loss.recovery != nil {
+		// it has arrived: later arrivals do not mean that it was lost
 		loss.recovery.resent.remove(loss.una)
 	}
 	loss.rtoAt = 0

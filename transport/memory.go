@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// ProtectionDomain keeps memory regions and queue pairs together: a key works only for the queue
+// ProtectionDomain groups memory regions and queue pairs (ibv_pd): a key is valid only on the queue
 // pairs of its own domain.
 type ProtectionDomain struct {
 	ep    *Endpoint
@@ -14,10 +14,10 @@ type ProtectionDomain struct {
 	freed bool // by Dealloc
 }
 
-// AllocPD makes a protection domain.
+// AllocPD creates a protection domain (ibv_alloc_pd).
 func (e *Endpoint) AllocPD() *ProtectionDomain { return &ProtectionDomain{ep: e} }
 
-// Dealloc ends the domain (ibv_dealloc_pd); ErrBusy while anything was made in it and not ended.
+// Dealloc deallocates the domain (ibv_dealloc_pd). It returns ErrBusy while anything exists in it.
 func (pd *ProtectionDomain) Dealloc() error {
 	switch {
 	case pd.freed:
@@ -25,36 +25,36 @@ func (pd *ProtectionDomain) Dealloc() error {
 	case pd.users > 0:
 		return fmt.Errorf(
 			"transport: deallocate PD: %d regions, queue pairs, SRQs and address handles "+
-				"are in it; end them first: %w", pd.users, ErrBusy)
+				"are in it; destroy them first: %w", pd.users, ErrBusy)
 	}
 	pd.freed = true
 	return nil
 }
 
-// noPD says what is wrong with a domain that does not serve.
-const noPD = "no protection domain of this endpoint that is still allocated"
+// noPD is the error text for a domain in which nothing can be created.
+const noPD = "want a protection domain of this endpoint that is still allocated"
 
-// serves reports whether things of e can be made in the domain; there may be none.
+// serves reports whether objects of e can be created in the domain. A nil domain serves none.
 func (pd *ProtectionDomain) serves(e *Endpoint) bool { return pd != nil && pd.ep == e && !pd.freed }
 
-// Access says what may be done to a memory region, or through a queue pair (ibv_access_flags).
+// Access is what may be done to a memory region, or through a queue pair (ibv_access_flags).
 type Access uint8
 
-// The access rights. Local reading is always allowed.
+// The access rights. Local reads are always allowed.
 const (
 	LocalWrite Access = 1 << iota
 	RemoteWrite
 	RemoteRead
 	RemoteAtomic
-	// RemoteInvalidate lets a SEND with invalidate end the region's key, as it may with a
+	// RemoteInvalidate allows a SEND with invalidate to end the region's key, as of a
 	// fast-registered region or a type 2 window.
 	RemoteInvalidate
 )
 
-// MemoryRegion is memory that work requests and peers may name by key and address. Its bytes
-// belong to the caller; the transport touches them inside Poll only.
+// MemoryRegion is memory that work requests and peers may name by key and address (ibv_mr). Its
+// bytes belong to the caller; the transport accesses them only inside Poll.
 type MemoryRegion struct {
-	// Addr is the virtual address of the first byte, LKey and RKey its keys (one number).
+	// Addr is the virtual address of the first byte; LKey and RKey are its keys, which are equal.
 	Addr uint64
 	LKey uint32
 	RKey uint32
@@ -72,13 +72,13 @@ func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Acces
 	mr, err := e.RegisterMemoryAt(pd, mem, addr, access)
 	if err == nil {
 		size := (uint64(len(mem)) + addressAlign - 1) &^ (addressAlign - 1)
-		e.nextAddr = addr + size + addressAlign // an unmapped page in between
+		e.nextAddr = addr + size + addressAlign // with an unmapped page in between
 	}
 	return mr, err
 }
 
 // RegisterMemoryAt is RegisterMemory with a chosen address (ibv_reg_mr_iova). Regions may overlap:
-// the key says which is meant.
+// the key selects one.
 func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64,
 	access Access) (*MemoryRegion, error) {
 	switch {
@@ -100,21 +100,21 @@ func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint6
 	return mr, nil
 }
 
-// Deregister ends the region: its keys name nothing from now on.
+// Deregister ends the region, and invalidates its keys (ibv_dereg_mr).
 func (mr *MemoryRegion) Deregister() {
 	if mr.pd.ep.regions.remove(mr) {
 		mr.pd.users--
 	}
 }
 
-// Valid reports whether the keys of the region still work: they end by Deregister, or by the peer's
-// SEND with invalidate.
+// Valid reports whether the region's keys are valid. Deregister, or the peer's SEND with
+// invalidate, ends that.
 func (mr *MemoryRegion) Valid() bool { return mr.pd.ep.regions.find(mr.LKey) == mr }
 
-// Bytes is the memory of the region.
+// Bytes returns the memory of the region.
 func (mr *MemoryRegion) Bytes() []byte { return mr.mem }
 
-// SGE names n bytes from offset of the region.
+// SGE returns an element for n bytes of the region at offset.
 func (mr *MemoryRegion) SGE(offset, n int) SGE {
 	return SGE{Addr: mr.Addr + uint64(offset), Length: uint32(n), LKey: mr.LKey}
 }
@@ -128,8 +128,8 @@ func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
 }
 
-// memory returns the n bytes at addr that a key names, when pd has it and it allows the access.
-// Zero bytes are always there: their key is not looked at (InfiniBand spec 9.7.5.1.5).
+// memory returns the n bytes at addr that a key names, if the key is one of pd and allows the
+// access. Zero bytes are always accessible: their key is not checked (InfiniBand spec 9.7.5.1.5).
 func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte,
 	bool) {
 	if n == 0 {
@@ -142,14 +142,14 @@ func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Acc
 	return mr.slice(addr, n)
 }
 
-// keyTable finds a region by its key with one array access. Keys are random 32-bit numbers whose
-// low bits are unique in the table.
+// keyTable maps keys to regions with one array access. Keys are random 32-bit numbers whose low
+// bits are unique in the table.
 type keyTable struct {
 	slots []keySlot
 	count int
 }
 
-// keySlot is empty with key 0, which no region has.
+// keySlot is an entry of a keyTable. It is empty if its key is 0, which no region has.
 type keySlot struct {
 	key uint32
 	mr  *MemoryRegion
@@ -158,8 +158,8 @@ type keySlot struct {
 func (t *keyTable) slot(key uint32) *keySlot { return &t.slots[int(key)&(len(t.slots)-1)] }
 
 // find returns the region of a key, or nil. A peer's guess takes the same steps whichever of its
-// bits are wrong, and whether or not its slot is empty, so that their duration tells nothing about
-// a key that is right.
+// bits are wrong, and whether or not its slot is empty, so that their duration reveals nothing
+// about a valid key.
 func (t *keyTable) find(key uint32) *MemoryRegion {
 	if len(t.slots) == 0 {
 		return nil

@@ -2,7 +2,7 @@ package transport
 
 import "github.com/goroce/goroce/transport/wire"
 
-// place is where in its message a packet stands.
+// place is the position of a packet in its message.
 type place uint8
 
 const (
@@ -24,7 +24,7 @@ func placeOf(first, last bool) place {
 	return placeMiddle
 }
 
-// opcodesRC names the packets of each operation by their place (InfiniBand spec table 38).
+// opcodesRC has the opcodes of each operation by place (InfiniBand spec table 38).
 var opcodesRC = [OpRead][4]wire.Opcode{
 	OpSend:     {wire.RCSendFirst, wire.RCSendMiddle, wire.RCSendLast, wire.RCSendOnly},
 	OpSendImm:  {wire.RCSendFirst, wire.RCSendMiddle, wire.RCSendLastImm, wire.RCSendOnlyImm},
@@ -33,7 +33,7 @@ var opcodesRC = [OpRead][4]wire.Opcode{
 	OpWriteImm: {wire.RCWriteFirst, wire.RCWriteMiddle, wire.RCWriteLastImm, wire.RCWriteOnlyImm},
 }
 
-// opcodesUC does so for the unreliable connection.
+// opcodesUC has those of the unreliable connection.
 var opcodesUC = [OpRead][4]wire.Opcode{
 	OpSend:     {wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLast, wire.UCSendOnly},
 	OpSendImm:  {wire.UCSendFirst, wire.UCSendMiddle, wire.UCSendLastImm, wire.UCSendOnlyImm},

@@ -17,7 +17,7 @@ import (
 var owners = map[string]string{"snd": "sender", "loss": "lossRecovery", "cong": "congestion",
 	"rcv": "receiver", "adm": "admission"}
 
-// TestOwnersKeepTheirState: no function but the methods of a part touches the part's fields.
+// TestOwnersKeepTheirState checks that only the methods of a part touch the part's fields.
 func TestOwnersKeepTheirState(t *testing.T) {
 	fset, fields := token.NewFileSet(), map[string]map[string]bool{}
 	files := map[string]*ast.File{}
@@ -49,7 +49,7 @@ func TestOwnersKeepTheirState(t *testing.T) {
 				if part, ok := sel.X.(*ast.SelectorExpr); ok {
 					owner := owners[part.Sel.Name]
 					if fields[owner][sel.Sel.Name] && receiverOf(d) != owner {
-						t.Errorf("%v: %s.%s is the %s's alone", fset.Position(sel.Pos()),
+						t.Errorf("%v: %s.%s may only be used by the %s", fset.Position(sel.Pos()),
 							part.Sel.Name, sel.Sel.Name, owner)
 					}
 				}
@@ -69,7 +69,7 @@ func fieldNames(st *ast.StructType) map[string]bool {
 	return names
 }
 
-// receiverOf returns the type that a declaration is a method of; "" for anything else.
+// receiverOf returns the type of which a declaration is a method, or "" for anything else.
 func receiverOf(d ast.Decl) string {
 	f, ok := d.(*ast.FuncDecl)
 	if !ok || f.Recv == nil {

@@ -2,9 +2,9 @@ package transport
 
 import "unsafe"
 
-// The parts of a queue pair are fields of QueuePair and exist nowhere else: each finds the queue
-// pair that it is a part of by its own address. Pointers to it would take half of one of the three
-// cache lines that a packet touches (layout_test.go).
+// The parts of a queue pair are fields of QueuePair and exist nowhere else, so each finds its queue
+// pair by its own address. Pointers would take half of one of the three cache lines that a packet
+// touches (layout_test.go).
 
 // conn returns the queue pair that the sender is a part of.
 func (snd *sender) conn() *QueuePair {

@@ -16,15 +16,16 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "run a randomized test with this seed alone")
 
-// testSeed is a new seed for each run, printed so that a failure can be replayed with -seed.
+// testSeed returns the seed of a randomized test, and prints it so that a failure can be replayed
+// with -seed.
 func testSeed(t *testing.T) uint64 {
-	seed := max(*seedFlag, 1) // the same each time: a failure is the change's own
+	seed := max(*seedFlag, 1) // the same by default: a failure is due to a change
 	t.Logf("-seed=%d", seed)
 	return seed
 }
 
-// link is a port whose frames arrive at its peer after a delay, in virtual time. What passes can
-// be dropped, altered or repeated by tamper.
+// link is a port whose frames arrive at its peer after a delay, in virtual time. tamper may drop,
+// change or repeat frames.
 type link struct {
 	name    string
 	mac     [6]byte
@@ -33,16 +34,16 @@ type link struct {
 	now     *units.Time
 	inbox   []packet.Buf
 	free    []packet.Buf
-	out     int // buffers allocated and not given back
-	room    int // frames the inbox of the peer takes; 0 means any number
+	out     int // buffers allocated and not returned
+	room    int // frames that fit into the peer's inbox; 0 means any number
 	tamper  func(frame []byte) (copies int)
 	sent    [][]byte // copies of everything sent, when recording
 	record  bool
 	noAlloc bool
 	classes int                               // transmit queues; 0 means 1
 	sentIn  []packet.Class                    // of everything in sent
-	swap    func() bool                       // says that a frame overtakes the one before it
-	late    func(frame []byte) units.Duration // more than delay; others overtake it
+	swap    func() bool                       // whether a frame overtakes the one before it
+	late    func(frame []byte) units.Duration // additional delay; other frames overtake it
 }
 
 const linkBuffer = 4096 + 128
@@ -94,7 +95,7 @@ func (l *link) Send(class packet.Class, bufs []packet.Buf) int {
 		for range copies {
 			var one [1]packet.Buf
 			if l.peer.Alloc(one[:]) == 0 {
-				continue // a NIC without buffers drops what arrives
+				continue // like a NIC without buffers
 			}
 			b := one[0]
 			b.SetLen(copy(b.Room(), bufs[i].Data()))
@@ -157,7 +158,7 @@ func prefixes(s ...string) (ps []netip.Prefix) {
 	return ps
 }
 
-// step polls both ends at the present time and answers the next moment at which something happens.
+// step polls both ends now and returns the time of the next event.
 func (p *pair) step() (next units.Time) {
 	next = units.Earlier(p.a.Poll(p.now), p.b.Poll(p.now))
 	for _, l := range []*link{p.la, p.lb} {
@@ -168,7 +169,7 @@ func (p *pair) step() (next units.Time) {
 	return next
 }
 
-// run goes on, jumping from moment to moment, until done says so, for at most d of virtual time.
+// run runs, from event to event, until done returns true, for at most d of virtual time.
 func (p *pair) run(d units.Duration, done func() bool) bool {
 	end := p.now.Add(d)
 	for {
@@ -186,7 +187,7 @@ func (p *pair) run(d units.Duration, done func() bool) bool {
 	}
 }
 
-// settle runs for d whatever happens.
+// settle runs for d.
 func (p *pair) settle(d units.Duration) { p.run(d, func() bool { return false }) }
 
 // side is a queue pair with all that it needs, on one end of a pair.
@@ -218,11 +219,11 @@ type sideOptions struct {
 	algorithm cc.Algorithm
 	sack      uint16 // bits agreed; 0: go-back-N
 	features  wire.Features
-	offers    bool // agreed is what comes of both offers, less what is in without
+	offers    bool // use the outcome of both offers, less what is in without
 	without   wire.Features
 	admit     func() (cc.Gate, cc.Granter)
-	class     uint8 // of traffic
-	answers   uint8 // and of what answers it
+	class     uint8 // traffic class of requests
+	answers   uint8 // and of responses
 
 	rtoLow, rtoHigh units.Duration
 	reordering      units.Duration
@@ -230,7 +231,7 @@ type sideOptions struct {
 }
 
 func defaults() sideOptions {
-	return sideOptions{mtu: MTU1024, depth: 128, memory: 1 << 16, psn: 100,
+	return sideOptions{mtu: units.KiB, depth: 128, memory: 1 << 16, psn: 100,
 		access:  LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic,
 		timeout: 4, retries: 7, rnr: 7, reads: 16, sges: 4, inline: 64}
 }
@@ -251,16 +252,16 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	require.NoError(t, err)
 	if o.admit != nil {
 		g, r := o.admit()
-		require.NoError(t, s.qp.Admit(g, r))
+		require.NoError(t, s.qp.admit(g, r))
 		require.Empty(t, o.features&^wire.FeatureToken)
 		if _, credits := r.(cc.CreditGranter); credits {
-			require.NoError(t, s.qp.ConsumeOnPost())
+			require.NoError(t, s.qp.consumeOnPost())
 		}
 	}
 	return s
 }
 
-// tag is what packets of the extension for this side carry.
+// tag returns the tag of extension packets to this side.
 func (s *side) tag() uint16 { return uint16(s.qp.Num) | 0x4000 }
 
 func (s *side) connect(t testing.TB, o sideOptions, to *side) {
@@ -271,16 +272,15 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 			ip = netip.MustParseAddr(a)
 		}
 	}
-	require.NoError(t, s.qp.Connect(
-		InitAttr{Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111},
-		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers,
-			PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads,
-			MinRNRTimer: 1,
-			Extension:   s.agreement(o, to)},
-		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr,
-			MaxRdAtomic: o.reads,
-			RTOLow:      o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering,
-			MaxInFlight: o.maxInFlight}))
+	require.NoError(t, s.qp.Connect(QPAttr{
+		Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111,
+		Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers,
+		PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads,
+		MinRNRTimer: 1, Extension: s.agreement(o, to),
+		SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr,
+		MaxRdAtomic: o.reads, RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering,
+		MaxInFlight: o.maxInFlight,
+	}))
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
@@ -301,7 +301,7 @@ func (s *side) agreement(o sideOptions, to *side) wire.Agreement {
 		SACKBits: o.sack}
 }
 
-// connected makes a connected queue pair on each end.
+// connected creates a connected queue pair on each end.
 func (p *pair) connected(o sideOptions) (a, b *side) {
 	a, b = o.make(p.t, p.a), o.make(p.t, p.b)
 	a.connect(p.t, o, b)
@@ -321,7 +321,7 @@ func (s *side) poll() []WorkCompletion {
 	}
 }
 
-// await runs the pair until s has n completions, and takes them.
+// await runs the pair until s has n completions, and returns them.
 func (p *pair) await(s *side, n int) []WorkCompletion {
 	p.t.Helper()
 	require.True(p.t, p.run(20*units.Second, func() bool { return len(s.poll()) >= n }),
@@ -342,14 +342,14 @@ func (s *side) recv(t testing.TB, id uint64, offset, n int) {
 	require.NoError(t, s.qp.PostRecv(&RecvRequest{ID: id, SGList: []SGE{s.mr.SGE(offset, n)}}))
 }
 
-// fill writes a pattern that no shift of itself equals.
+// fill writes a pattern that differs from every shift of itself.
 func fill(b []byte, seed byte) {
 	for i := range b {
 		b[i] = byte(i*7+i>>8) + seed
 	}
 }
 
-// conserved checks that every buffer came back.
+// conserved checks that all buffers were returned.
 func (p *pair) conserved() {
 	p.t.Helper()
 	p.settle(20 * units.Millisecond)

@@ -1,6 +1,6 @@
 package transport
 
-// pool lends things that only queue pairs in trouble need.
+// pool lends state that few queue pairs need at a time.
 type pool[T any] struct {
 	idle []*T
 	lent int

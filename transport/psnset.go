@@ -7,11 +7,11 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// psnWindow is how many PSNs selective repeat looks at, on either side of a connection.
+// psnWindow is how many PSNs selective repeat covers, on either side of a connection.
 const psnWindow = extension.MaxSACKBits
 
-// psnSet is a set of PSNs less than psnWindow apart. A PSN's bit is its remainder: nothing moves
-// when the window does.
+// psnSet is a set of PSNs less than psnWindow apart. A PSN's bit is its remainder, so that nothing
+// moves when the window does.
 type psnSet [psnWindow / 64]uint64
 
 func (s *psnSet) has(p wire.PSN) bool { return s[p/64%psnWords]>>(p%64)&1 != 0 }
@@ -22,9 +22,9 @@ const psnWords = psnWindow / 64
 
 func (s *psnSet) isEmpty() bool { return *s == psnSet{} }
 
-// next returns the first member from p on.
+// next returns the first member at or after p.
 func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
-	for range psnWords + 1 { // the first word twice: what stands before p in it comes last
+	for range psnWords + 1 { // the first word twice: its bits before p come last
 		if v := s[p/64%psnWords] >> (p % 64); v != 0 {
 			return p.Add(uint32(bits.TrailingZeros64(v))), true
 		}
@@ -33,10 +33,10 @@ func (s *psnSet) next(p wire.PSN) (member wire.PSN, ok bool) {
 	return 0, false
 }
 
-// word returns which of the 32 PSNs from p on are members, p in the lowest bit.
+// word returns the members among the 32 PSNs from p on, p in the lowest bit.
 func (s *psnSet) word(p wire.PSN) uint32 { return uint32(s.word64(p)) }
 
-// word64 returns which of the 64 PSNs from p on are members, p in the lowest bit.
+// word64 returns the members among the 64 PSNs from p on, p in the lowest bit.
 func (s *psnSet) word64(p wire.PSN) uint64 {
 	i, shift := p/64%psnWords, p%64
 	return s[i]>>shift | s[(i+1)%psnWords]<<(64-shift)

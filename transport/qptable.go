@@ -8,29 +8,29 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// qpTable finds a queue pair by its number with one array access: the low bits of the numbers in
-// use are unique.
+// qpTable maps numbers to queue pairs with one array access: the low bits of the numbers in use are
+// unique.
 type qpTable struct {
 	slots []*QueuePair
 	count int
 	first uint32
 	step  uint32
-	most  uint32 // numbers that there are from first on
+	most  uint32 // how many numbers there are from first on
 
-	next    uint32     // without drawn
-	drawn   *rand.Rand // nil: numbers are taken in order
-	resting []wire.QPN // those given up last, a ring; only with drawn
-	rested  int        // where the ring goes on
+	next    uint32     // the next number, unless numbers are drawn
+	drawn   *rand.Rand // nil: numbers are assigned in order
+	resting []wire.QPN // numbers given up last, a ring; nil unless numbers are drawn
+	rested  int        // the next index of the ring
 }
 
-// firstQPN keeps clear of the numbers that the specification and its tools give a meaning to.
+// firstQPN is above the numbers to which the specification and its tools give a meaning.
 const firstQPN = 0x11
 
-// multicastQPN means all queue pairs of a group (InfiniBand spec 3.4.4).
+// multicastQPN addresses all queue pairs of a group (InfiniBand spec 3.4.4).
 const multicastQPN = wire.PSNMask
 
-// restingNumbers is how many of the numbers given up last are not drawn again: peers and packets on
-// their way may still mean the old queue pair. Fewer rest where there are few numbers. OURS.
+// restingNumbers is how many of the numbers given up last are not drawn again: peers, and packets
+// in flight, may still refer to the old queue pair. Where there are few numbers, fewer rest. OURS.
 const restingNumbers = 1024
 
 func (t *qpTable) init(first, step uint32, numbers rand.Source) {
@@ -59,7 +59,7 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 	if t.count == maxQueuePairs {
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", maxQueuePairs, ErrLimit)
 	}
-	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would become long
+	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would take long
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w",
 			t.count, t.first, t.step, ErrLimit)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -13,7 +14,7 @@ import (
 // QPType is the transport service of a queue pair.
 type QPType uint8
 
-// The services of RoCEv2 that goroce has.
+// The supported transport services.
 const (
 	RC QPType = iota // reliable connection
 	UC               // unreliable connection
@@ -35,7 +36,7 @@ func (t QPType) String() string {
 // State is the state of a queue pair (InfiniBand spec 10.3.1).
 type State uint8
 
-// The states, in the order they are passed.
+// The states, in the order in which a queue pair passes them.
 const (
 	Reset State = iota
 	Init
@@ -53,7 +54,7 @@ func (s State) String() string {
 	return fmt.Sprintf("State(%d)", uint8(s))
 }
 
-// QPInit says what a new queue pair shall have (ibv_qp_init_attr).
+// QPInit has the attributes of a new queue pair (ibv_qp_init_attr).
 type QPInit struct {
 	Type           QPType
 	PD             *ProtectionDomain
@@ -66,12 +67,12 @@ type QPInit struct {
 	MaxInline      int // bytes
 	SignalAll      bool
 
-	// Algorithm is the flow's congestion control; nil takes the endpoint's.
+	// Algorithm is the flow's congestion control; nil means the endpoint's NewAlgorithm.
 	Algorithm cc.Algorithm
 }
 
-// QueuePair is one end of a connection, or of datagrams. Create it with Endpoint.CreateQP and
-// bring it up with Modify… in the order of State, or all at once with Connect.
+// QueuePair is one end of a connection, or sends and receives datagrams (ibv_qp). Create it with
+// Endpoint.CreateQP and bring it up with Modify, or all at once with Connect.
 //
 // It consists of parts, each of which owns its state: no method of one part touches the fields of
 // another (docs/architecture.md). The fields of QueuePair itself are its identity and attributes:
@@ -87,12 +88,12 @@ type QueuePair struct {
 	neighborGen     uint32
 	neighbor        *neigh.Entry
 	ep              *Endpoint
-	adm             *admission         // nil without gate and granter
-	nextSend        *QueuePair         // behind it among those that have requests to send
-	queued          [serviceKinds]bool // it is among those that have answers, or requests, to send
-	awaitsNeighbor  bool               // for a neighbour
+	adm             *admission         // nil without a gate and granters
+	nextSend        *QueuePair         // the next one in a list of those with requests to send
+	queued          [serviceKinds]bool // it is in a list of those with responses, requests
+	awaitsNeighbor  bool               // it waits for a neighbour
 	commEstablished bool
-	sackBits        uint16 // selective repeat: PSNs behind a gap that either side looks at
+	sackBits        uint16 // selective repeat: how many PSNs behind a gap either side tracks
 	pkey            uint16
 
 	snd  sender
@@ -100,12 +101,12 @@ type QueuePair struct {
 	cong congestion
 	tmpl wire.Template
 
-	nextAnswer       *QueuePair // behind it among those that have answers to send
+	nextAnswer       *QueuePair // the next one in the list of those with responses to send
 	dest             wire.QPN
 	qkey             uint32
 	sendTag, recvTag uint16 // of the extension
 	access           Access
-	Context          any // the program's own
+	Context          any // for the program's use
 
 	rcv  receiver
 	cold struct {
@@ -128,47 +129,44 @@ type QPStats struct {
 	MarkedCE                 uint64 // data packets that arrived with congestion experienced
 	DuplicateRequests        uint64
 	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
+
+	// Congestion is the state of its congestion control, zero if the Controller does not show it.
+	Congestion cc.Snapshot
+	// Admission is how what was posted had to wait for tokens or credits, and for nothing else.
+	Admission struct {
+		Active      bool           // it has a gate or a granter, which the peer agreed to
+		Blocked     uint64         // times
+		BlockedTime units.Duration // together
+		Messages    int            // posted, of which nothing has left
+	}
 }
 
 // State returns the state of the queue pair.
 func (qp *QueuePair) State() State { return qp.state }
 
-// Stats returns its counters.
+// Stats returns its counters, and the state of its congestion control and admission.
 func (qp *QueuePair) Stats() QPStats {
 	var s QPStats
 	qp.snd.addStats(&s)
 	qp.loss.addStats(&s)
 	qp.cong.addStats(&s)
 	qp.rcv.addStats(&s)
+	if o, ok := qp.ep.cc.(cc.Observer); ok && qp.ep.qps.find(qp.Num) == qp {
+		s.Congestion = o.Snapshot(qp.cong.flowID())
+	}
+	s.Admission = qp.adm.stats()
 	return s
 }
 
-// PathMTU returns the payload bytes of a full packet; 0 before RTR.
-func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
-
-// PSNs is where the sequence numbers of a queue pair are (ibv_query_qp's sq_psn and rq_psn).
-type PSNs struct {
-	Send wire.PSN // of the next packet to leave
-	// of the oldest packet that waits for its acknowledgement; Send when none does
-	Unacknowledged wire.PSN
-	Expected       wire.PSN // of the next packet from the peer
-}
-
-// PSNs returns where the sequence numbers are.
-func (qp *QueuePair) PSNs() PSNs {
-	return PSNs{Send: qp.snd.nextPSN(), Unacknowledged: qp.loss.oldest(),
-		Expected: qp.rcv.expected()}
-}
-
-// Endpoint returns whom it belongs to.
+// Endpoint returns the endpoint of the queue pair.
 func (qp *QueuePair) Endpoint() *Endpoint { return qp.ep }
 
-// SendRoom returns how many work requests PostSend would take now.
+// SendRoom returns how many more work requests PostSend accepts now.
 func (qp *QueuePair) SendRoom() int {
 	return qp.snd.room()
 }
 
-// CreateQP makes a queue pair in the RESET state (ibv_create_qp).
+// CreateQP creates a queue pair in the RESET state (ibv_create_qp).
 func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	init.MaxSendSGE, init.MaxRecvSGE = max(init.MaxSendSGE, 1), max(init.MaxRecvSGE, 1)
 	if err := init.validate(e); err != nil {
@@ -193,25 +191,20 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	return qp, nil
 }
 
-// Control gives a queue pair another congestion control than the one it was made with: one that
-// could not be made before the way to the peer was known. That is before RTR, or what is marked and
-// asked of the peer would not fit.
-func (qp *QueuePair) Control(a cc.Algorithm) error {
-	if err := qp.want("another congestion control", Reset, Init); err != nil {
-		return err
-	}
+// replaceAlgorithm gives the queue pair another congestion control. After INIT it would be too late
+// for what packets are marked with and what is agreed with the peer.
+func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
 	qp.cong.unpace()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
 	qp.control(a)
-	return nil
 }
 
 func (qp *QueuePair) control(a cc.Algorithm) {
 	qp.cong.bind(qp.ep.addFlow(a, qp), a)
 }
 
-// addFlow begins a flow of the queue pair's.
+// addFlow adds a flow of the queue pair to congestion control.
 func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	f := e.cc.Add(a, e.now)
 	for len(e.flows) <= int(f) {
@@ -221,25 +214,16 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	return f
 }
 
-// Offer returns what the queue pair's endpoint can do beyond RoCEv2, as Endpoint.Offer, less what
-// its congestion control has no use for: one that waits for CNPs hears none from a peer that echoes
-// marks. With a gate or a granter it can speak of tokens, or of credits.
+// Offer returns what the queue pair supports beyond RoCEv2, without what its
+// congestion control cannot use. An algorithm that takes CNPs would get none from a peer that
+// echoes marks. A gate or a granter adds tokens or credits.
 func (qp *QueuePair) Offer() wire.Offer {
-	o := qp.ep.Offer()
+	o := qp.ep.offer()
 	if qp.cong.expects(cc.CNP) && !qp.cong.expects(cc.ECN) {
 		o.Features &^= wire.FeatureECNEcho
 	}
 	qp.adm.offer(&o)
 	return o
-}
-
-// Snapshot returns the state of the queue pair's congestion control; nothing when its Controller
-// does not show it.
-func (qp *QueuePair) Snapshot() cc.Snapshot {
-	if o, ok := qp.ep.cc.(cc.Observer); ok {
-		return o.Snapshot(qp.cong.flowID())
-	}
-	return cc.Snapshot{}
 }
 
 func (init *QPInit) validate(e *Endpoint) error {
@@ -252,24 +236,24 @@ func (init *QPInit) validate(e *Endpoint) error {
 	case !init.PD.serves(e):
 		return bad(noPD)
 	case !init.SendCQ.serves(e) || !init.RecvCQ.serves(e):
-		return bad("it needs two completion queues of this endpoint that are not destroyed, or " +
-			"one twice")
+		return bad("want two completion queues of this endpoint that are not destroyed; they " +
+			"may be the same")
 	case init.SRQ != nil && !init.SRQ.serves(init.PD):
 		return bad("its shared receive queue is destroyed, or not of its protection domain")
-	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 ||
-		init.MaxRecvWR > MaxQueueDepth:
+	case init.MaxSendWR < 0 || init.MaxSendWR > endpoint.MaxQueueDepth || init.MaxRecvWR < 0 ||
+		init.MaxRecvWR > endpoint.MaxQueueDepth:
 		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,
-			MaxQueueDepth)
-	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
+			endpoint.MaxQueueDepth)
+	case init.MaxSendSGE > endpoint.MaxSGE || init.MaxRecvSGE > endpoint.MaxSGE:
 		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE,
-			init.MaxRecvSGE, MaxSGE)
-	case init.MaxInline < 0 || init.MaxInline > MaxInline:
-		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
+			init.MaxRecvSGE, endpoint.MaxSGE)
+	case init.MaxInline < 0 || init.MaxInline > endpoint.MaxInline:
+		return bad("%d bytes inline are not in 0..%d", init.MaxInline, endpoint.MaxInline)
 	}
 	return nil
 }
 
-// Destroy ends the queue pair without completions for what is still posted (ibv_destroy_qp).
+// Destroy destroys the queue pair, without completions for what is still posted (ibv_destroy_qp).
 func (qp *QueuePair) Destroy() {
 	e := qp.ep
 	if e.qps.find(qp.Num) != qp {
@@ -284,7 +268,7 @@ func (qp *QueuePair) Destroy() {
 	qp.rcv.release()
 }
 
-// clear forgets everything in progress, as RESET does.
+// clear drops everything in progress, as RESET does.
 func (qp *QueuePair) clear() {
 	qp.state = Reset
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))

@@ -2,17 +2,17 @@ package transport
 
 import "github.com/goroce/goroce/transport/wire"
 
-// receiver is the part of a queue pair that owns the peer's requests: their sequence, their
-// execution, what came out of order, and the answers to them.
+// receiver is the part of a queue pair that owns the peer's requests: their sequence and execution,
+// the reorder buffer, and the responses to them.
 type receiver struct {
 	ePSN       wire.PSN       // expected next
 	msn        uint32         // messages completed, 24 bits
-	answer     answer         // ACK or NAK owed
-	nakked     bool           // a NAK for ePSN is out: stay silent until it comes
+	answer     answer         // ACK or NAK to send
+	nakked     bool           // a NAK for ePSN is out: send no other until it arrives
 	message    message        // in progress
-	hasReceive bool           // wqe is a receive taken for a message that has not ended
+	hasReceive bool           // wqe is the receive of a message that has not ended
 	received   uint32         // bytes of the message so far
-	reorder    *reorderBuffer // what came behind a gap
+	reorder    *reorderBuffer // packets behind a gap
 
 	packetsReceived, bytesReceived uint64
 
@@ -27,17 +27,17 @@ type receiver struct {
 
 	nakPSN      wire.PSN
 	nakCode     uint8
-	tos         uint8 // of ACKs and CNPs: no switch marks them
-	xdata       uint8 // features: what may be in an XDATA of the peer
+	tos         uint8 // of ACKs and CNPs, which are not ECN capable
+	xdata       uint8 // features that an XDATA of the peer may use
 	minRNRTimer uint8
 	ownQueue    bool
-	reads       readRing // the peer's
+	reads       readRing // the peer's READs and atomics
 	sges        []SGE    // elements 1.. of the receive in progress
 	srq         *SharedReceiveQueue
 	duplicates  uint64
 }
 
-// answer is the acknowledgement that a responder owes.
+// answer is the kind of acknowledgement that a responder has to send.
 type answer uint8
 
 const (
@@ -47,7 +47,7 @@ const (
 	answerNak
 )
 
-// message is what kind of multi-packet request is in progress.
+// message is the kind of multi-packet request in progress.
 type message uint8
 
 const (
@@ -70,7 +70,7 @@ func (rcv *receiver) init(init *QPInit) {
 	}
 }
 
-// clear forgets what the peer has sent, and the receives of a queue of its own.
+// clear drops what the peer has sent, and the receives of a queue of its own.
 func (rcv *receiver) clear() {
 	rcv.dropReorder()
 	rcv.reads.clear()
@@ -86,14 +86,14 @@ func (rcv *receiver) clear() {
 	}
 }
 
-// expected returns the PSN of the packet whose turn it is.
+// expected returns the PSN of the next packet in sequence.
 func (rcv *receiver) expected() wire.PSN { return rcv.ePSN }
 
 // ackTOS returns the traffic class of ACKs and CNPs.
 func (rcv *receiver) ackTOS() uint8 { return rcv.tos }
 
-// begin sets what INIT→RTR sets.
-func (rcv *receiver) begin(a *RTRAttr) {
+// begin applies the attributes of INIT→RTR.
+func (rcv *receiver) begin(a *QPAttr) {
 	rcv.ePSN, rcv.minRNRTimer = a.RecvPSN, a.MinRNRTimer
 	class := a.AnswerClass
 	if class == 0 {
@@ -103,7 +103,7 @@ func (rcv *receiver) begin(a *RTRAttr) {
 	rcv.reads.size(a.MaxDestRdAtomic)
 }
 
-// agree takes over what the peer agreed to.
+// agree applies the features that the peer agreed to.
 func (rcv *receiver) agree(f wire.Features) {
 	rcv.xdata = uint8(f & (wire.FeatureINT | wire.FeatureBolt | wire.FeatureToken))
 }
@@ -111,19 +111,19 @@ func (rcv *receiver) agree(f wire.Features) {
 // expectsXDATA reports whether the peer may send XDATAs.
 func (rcv *receiver) expectsXDATA() bool { return rcv.xdata != 0 }
 
-// holds reports whether the packet psn, which is less than a window ahead, came before its turn
-// and was kept.
+// holds reports whether the packet psn, which is less than a window ahead, is in the reorder
+// buffer.
 func (rcv *receiver) holds(psn wire.PSN) bool {
 	return rcv.reorder != nil && rcv.reorder.here.has(psn)
 }
 
-// isReordering reports whether packets that came before their turn are kept.
+// isReordering reports whether there is a reorder buffer.
 func (rcv *receiver) isReordering() bool { return rcv.reorder != nil }
 
-// hasAnswer reports whether an ACK or NAK leaves before anything else.
+// hasAnswer reports whether an ACK or NAK is the next packet to leave.
 func (rcv *receiver) hasAnswer() bool { return rcv.answer != answerNone && rcv.reads.pending == 0 }
 
-// onResponse counts a response to a request of ours; read says whether its bytes count.
+// onResponse counts a response to a request of ours; read is true if its bytes count.
 func (rcv *receiver) onResponse(n int, read bool) {
 	rcv.packetsReceived++
 	if read {

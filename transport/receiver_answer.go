@@ -6,10 +6,10 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// respond sends what the queue pair owes its peer: READ responses and atomic results in the order
-// of their requests, then the ACK or NAK; before them what is about congestion, its own probe too.
-// Only when nothing older is left to say does an ACK go out, for it would tell the peer that those
-// responses were lost.
+// respond sends the queue pair's responses: READ responses and atomic results in the order of their
+// requests, then the ACK or NAK. What concerns congestion goes first, a probe of its own included.
+// An ACK leaves only after all older responses, because it would imply to the peer that they were
+// lost.
 func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 	qp := rcv.conn()
 	if rcv.reads.pending == 0 && rcv.answer == answerNone && !qp.cong.hasCNP() &&
@@ -41,7 +41,7 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 			if rcv.reads.pending > 0 {
 				return sent, true
 			}
-			break // refused, and a NAK is all that is left to say
+			break // refused: only a NAK is left to send
 		}
 		sent++
 	}
@@ -54,8 +54,7 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 	return sent + 1, false
 }
 
-// verdict returns the syndrome of the ACK or NAK that is to be sent, and the PSN it is about, and
-// counts it.
+// verdict returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
 func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
 	c := &rcv.conn().ep.counters
 	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
@@ -73,8 +72,8 @@ func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
 	return syndrome, psn
 }
 
-// sendAnswer sends the ACK or NAK that is owed. It covers everything accepted so far: one for a
-// whole burst.
+// sendAnswer sends the scheduled ACK or NAK. It covers everything accepted so far: one for a whole
+// burst.
 func (rcv *receiver) sendAnswer() bool {
 	qp := rcv.conn()
 	e := qp.ep
@@ -96,7 +95,7 @@ func (rcv *receiver) sendAnswer() bool {
 	}
 	telemetry, flags, credit := qp.cong.echoINTLen(), qp.cong.boltEchoLen(), qp.adm.creditLen()
 	if echo+timing+sack+flags+credit+telemetry > extension.MaxTLVs {
-		telemetry = 0 // the next ACK
+		telemetry = 0 // left for the next ACK
 	}
 	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack+credit
 	if tlvs > 0 {
@@ -145,7 +144,7 @@ func (rcv *receiver) sendAnswer() bool {
 	return true
 }
 
-// respondRead sends the next packet of what READs and atomics wait for.
+// respondRead sends the next packet of a READ response or atomic result.
 func (rcv *receiver) respondRead() bool {
 	qp := rcv.conn()
 	q := &rcv.reads
@@ -171,8 +170,8 @@ func (rcv *receiver) respondRead() bool {
 			rcv.regionGone(en.first.Add(en.next))
 			return false
 		}
-		// It was answered in full before, the peer may have told the program so, and the program
-		// taken its memory back: this request is no reason to end the connection.
+		// It was answered in full before. The peer's program may know that, and ours may have taken
+		// its memory back: this request must not end the connection.
 		q.giveUp(en)
 		qp.ep.counters.RepeatsRefused++
 	default:
@@ -181,7 +180,7 @@ func (rcv *receiver) respondRead() bool {
 	return true
 }
 
-// regionGone refuses what is left of a READ whose memory was deregistered meanwhile.
+// regionGone refuses the rest of a READ whose memory was deregistered meanwhile.
 func (rcv *receiver) regionGone(psn wire.PSN) {
 	qp := rcv.conn()
 	rcv.reads.clear()
@@ -191,8 +190,8 @@ func (rcv *receiver) regionGone(psn wire.PSN) {
 	qp.fatal(AsyncQPAccessErr)
 }
 
-// sendResponse sends packet k of a READ response, which stands in a span, or an atomic's result. It
-// fails when the memory is not registered any more.
+// sendResponse sends packet k of a READ response, of which in is the span, or an atomic's result.
+// It fails if the memory is no longer registered.
 func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	qp := rcv.conn()
 	e := qp.ep

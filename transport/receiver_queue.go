@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/internal/endpoint"
+)
 
 // receiveQueue is a ring of posted receives, of one queue pair or shared by many.
 type receiveQueue struct {
@@ -57,7 +61,8 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	return nil
 }
 
-// pop takes out the oldest receive, nil when there is none. It is valid until the next post.
+// pop removes and returns the oldest receive, or nil if there is none. It is valid until the next
+// post.
 func (q *receiveQueue) pop() *recvWQE {
 	if q.head == q.tail {
 		return nil
@@ -67,24 +72,25 @@ func (q *receiveQueue) pop() *recvWQE {
 	return w
 }
 
-// SharedReceiveQueue is a receive queue that many queue pairs take from (ibv_srq).
+// SharedReceiveQueue is a receive queue from which many queue pairs take receives (ibv_srq).
 type SharedReceiveQueue struct {
 	pd    *ProtectionDomain
 	queue receiveQueue
 	low   uint32 // armed limit
 	users int
-	ended bool // by Destroy
+	ended bool // destroyed
 }
 
-// CreateSRQ makes a shared receive queue of depth entries, maxSGE elements each (0 means 1).
+// CreateSRQ creates a shared receive queue of depth entries, maxSGE elements each (0 means 1).
 func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedReceiveQueue, error) {
 	maxSGE = max(maxSGE, 1)
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
-	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
+	if depth < 1 || depth > endpoint.MaxQueueDepth || maxSGE > endpoint.MaxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
-			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+			"are more than %d: %w", depth, endpoint.MaxQueueDepth, maxSGE, endpoint.MaxSGE,
+			ErrInvalid)
 	}
 	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)
@@ -100,13 +106,10 @@ func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 	return s.queue.post(rr)
 }
 
-// Arm asks for one AsyncSRQLimit event when fewer than limit receives are left.
+// Arm requests one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
 
-// Len is how many receives are posted.
-func (s *SharedReceiveQueue) Len() int { return int(s.queue.len()) }
-
-// Destroy ends the queue; ErrBusy while queue pairs use it.
+// Destroy destroys the queue (ibv_destroy_srq). It returns ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {
 	switch {
 	case s.ended:

@@ -2,14 +2,14 @@ package transport
 
 import "github.com/goroce/goroce/transport/wire"
 
-// readEntry is a READ or atomic that the responder answers, or has answered and might have to
+// readEntry is a READ or atomic that the responder is answering, or has answered and may have to
 // answer again.
 type readEntry struct {
 	first   wire.PSN
 	packets uint32 // of the response
-	// packet that the response begins with: 0, or that of the duplicate which asked again
+	// first packet of the response: 0, or that which a duplicate requested
 	begin  uint32
-	next   uint32 // packet of the response to send next; packets: all sent
+	next   uint32 // next packet of the response to send; packets: all sent
 	addr   uint64
 	found  uint64 // atomic: the value before
 	length uint32
@@ -19,8 +19,8 @@ type readEntry struct {
 	done   bool // answered in full at least once
 }
 
-// readRing remembers the newest READs and atomics of the peer, as many as max_dest_rd_atomic: a
-// requester has no more outstanding, so nothing older can be asked for again.
+// readRing remembers the peer's newest READs and atomics, max_dest_rd_atomic of them: a requester
+// has no more outstanding, so nothing older can be requested again.
 type readRing struct {
 	pending uint32 // entries and repeats with packets still to send
 	head    uint32 // oldest remembered
@@ -30,29 +30,29 @@ type readRing struct {
 	repeats *repeats
 }
 
-// repeats are parts of responses that were sent and are asked for again: what a requester that
-// repeats selectively misses. They go first, for it waits for them.
+// repeats are parts of responses that were sent and that a requester with selective repeat misses.
+// They go first, because it waits for them.
 type repeats struct {
 	parts [maxRepeats]readPart
 	n     int
 }
 
-// readPart is packets next to end of an entry's response. They are a response of their own, from
-// begin on, unless whole says that they repeat packets of the whole one.
+// readPart is packets next to end of an entry's response. They form a response of their own, from
+// begin on, unless whole is true: then they repeat packets of the entire one.
 type readPart struct {
 	entry, begin, next, end uint32
 	length                  uint32 // bytes of the entry up to the part's end
 	whole                   bool
 }
 
-// span is where a packet stands: in a response from packet begin to packet end, which ends at a
-// byte of the entry.
+// span is the response that a packet is part of: it has the packets begin to end of an entry, and
+// ends at byte length of the entry.
 type span struct{ begin, end, length uint32 }
 
-// span is all of an entry, from where the peer asked for it.
+// span returns all of an entry, from where the peer requested it.
 func (en *readEntry) span() span { return span{en.begin, en.packets, en.length} }
 
-// span is what a part stands in.
+// span returns the response that a part belongs to.
 func (part *readPart) span(en *readEntry) span {
 	if part.whole {
 		return span{0, en.packets, en.length}
@@ -60,7 +60,8 @@ func (part *readPart) span(en *readEntry) span {
 	return span{part.begin, part.end, part.length}
 }
 
-// maxRepeats is how many parts are remembered; what is asked beyond is as good as lost.
+// maxRepeats is how many parts are remembered; a request beyond that is ignored, as if it were
+// lost.
 const maxRepeats = 32
 
 func (q *readRing) size(n int) { *q = readRing{entries: make([]readEntry, n)} }
@@ -74,9 +75,8 @@ func (q *readRing) clear() {
 
 func (q *readRing) at(i uint32) *readEntry { return &q.entries[i%uint32(len(q.entries))] }
 
-// isFull reports whether a new entry would push out one that was never answered in full: the peer
-// has
-// more outstanding than it may.
+// isFull reports whether a new entry would displace one that was never answered in full: then the
+// peer has more outstanding than it may.
 func (q *readRing) isFull() bool {
 	n := uint32(len(q.entries))
 	return n == 0 || q.tail-q.head == n && !q.at(q.head).done
@@ -85,7 +85,7 @@ func (q *readRing) isFull() bool {
 func (q *readRing) add(en readEntry) {
 	if q.tail-q.head == uint32(len(q.entries)) {
 		if old := q.at(q.head); old.next < old.packets {
-			q.pending-- // a duplicate's answer, which nobody waits for
+			q.pending-- // answer to a duplicate, for which the peer does not wait
 		}
 		q.forget(q.head)
 		q.head++
@@ -108,7 +108,7 @@ func (q *readRing) oldest() *readEntry {
 	return nil
 }
 
-// sent notes that the next packet of an entry has left.
+// sent records that the next packet of an entry has left.
 func (q *readRing) sent(en *readEntry) {
 	if en.next++; en.next == en.packets {
 		en.done = true
@@ -116,13 +116,13 @@ func (q *readRing) sent(en *readEntry) {
 	}
 }
 
-// giveUp ends an entry that does not send any more.
+// giveUp ends an entry that sends no more packets.
 func (q *readRing) giveUp(en *readEntry) {
 	en.next = en.packets
 	q.pending--
 }
 
-// repeated returns the oldest part to be sent again, nil when there is none.
+// repeated returns the oldest part to retransmit, or nil if there is none.
 func (q *readRing) repeated() *readPart {
 	if q.repeats == nil || q.repeats.n == 0 {
 		return nil
@@ -130,14 +130,14 @@ func (q *readRing) repeated() *readPart {
 	return &q.repeats.parts[0]
 }
 
-// sentAgain notes that the next packet of the oldest part has left.
+// sentAgain records that the next packet of the oldest part has left.
 func (q *readRing) sentAgain(part *readPart) {
 	if part.next++; part.next == part.end {
 		q.removePart(0)
 	}
 }
 
-// repeat sends a part once more, all of which was sent.
+// repeat queues a part that was sent in full to be sent again. It returns false without room.
 func (q *readRing) repeat(part readPart) bool {
 	if q.repeats == nil {
 		q.repeats = &repeats{}
@@ -176,7 +176,7 @@ func (q *readRing) removePart(n int) {
 	q.pending--
 }
 
-// sendFrom makes entry i send from packet k on; what it was going to send anyway stays so.
+// sendFrom moves entry i back to packet k. It still sends what it had yet to send.
 func (q *readRing) sendFrom(i, k uint32) {
 	en := q.at(i)
 	if k >= en.next {
@@ -201,11 +201,11 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 	return 0, false
 }
 
-// rewind returns a duplicate READ request: it must ask for a part of one that we remember, by the
-// same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes as
-// were asked for: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
-// that repeats selectively gets the old packets (whole). A part that reaches what was not sent yet
-// is sent with it.
+// rewind handles a duplicate READ request: it must ask for part of a READ that is remembered, with
+// the same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes
+// as requested: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
+// with selective repeat gets the old packets (whole). A part that extends to packets that were not
+// sent yet is sent with them.
 func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth *wire.RETH, whole bool) bool {
 	i, ok := q.find(psn)
 	if !ok || q.at(i).atomic || q.at(i).rkey != reth.RKey.Get() {
@@ -233,7 +233,7 @@ func (q *readRing) rewind(psn wire.PSN, mtuShift uint8, reth *wire.RETH, whole b
 	return true
 }
 
-// replay returns a duplicate atomic from the saved result.
+// replay sends the saved result of a duplicate atomic again. It reports whether there is one.
 func (q *readRing) replay(psn wire.PSN) bool {
 	i, ok := q.find(psn)
 	if !ok || !q.at(i).atomic {

@@ -7,23 +7,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// reorderBuffer keeps request packets that came before their turn: the receiving half of selective
-// repeat
-// (docs/wire.md). The packets stay in the port's buffers and are executed by the same code as all
-// others, in order, when what is missing has come: so every operation keeps its meaning, and
-// nothing is written that was not checked. A queue pair borrows one from its endpoint while it has
-// a gap, so that there are never more of them than buffers held.
+// reorderBuffer keeps request packets that arrived out of order: the receiving half of selective
+// repeat (docs/wire.md). The packets stay in the port's buffers and are executed in order, by the
+// same code as all others, when the missing ones have arrived: so every operation keeps its
+// meaning, and nothing is written unchecked. A queue pair borrows one from its endpoint while it
+// has a gap, so that there are never more of them than held buffers.
 type reorderBuffer struct {
 	here  psnSet // a READ request takes as many PSNs as its response
 	bufs  [psnWindow]packet.Buf
-	base  wire.PSN // nothing before it is here
+	base  wire.PSN // nothing before it is held
 	share share    // of the endpoint's buffers
 
-	short   bool     // packets came before their turn and are not here
+	short   bool     // packets arrived out of order and were dropped
 	dropped wire.PSN // the last of them
 }
 
-// noteDropped notes that psn came before its turn and is not here.
+// noteDropped records that psn arrived out of order and was dropped.
 func (a *reorderBuffer) noteDropped(psn wire.PSN) {
 	if !a.short || psn.After(a.dropped) {
 		a.short, a.dropped = true, psn
@@ -32,13 +31,12 @@ func (a *reorderBuffer) noteDropped(psn wire.PSN) {
 
 func (a *reorderBuffer) buf(p wire.PSN) *packet.Buf { return &a.bufs[p%psnWindow] }
 
-// keepOutOfOrder keeps the packet at hand; without room it counts as lost. It returns whether
-// there is
-// anything behind the gap that the peer should hear of.
+// keepOutOfOrder keeps the packet being handled, or drops it for lack of room. It reports whether
+// anything is held behind the gap, which the peer should learn from an ACK.
 func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	qp := rcv.conn()
 	e := qp.ep
-	reach := rcv.ePSN.Add(uint32(qp.sackBits)) // the last PSN that an answer can speak of
+	reach := rcv.ePSN.Add(uint32(qp.sackBits)) // the last PSN that a SACK can report
 	if rcv.reorder != nil && !p.PSN.After(reach) && rcv.reorder.here.has(p.PSN) {
 		return true // a duplicate
 	}
@@ -71,8 +69,8 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 	return true
 }
 
-// reportNotKept tells the granter that psn, of so many bytes, came before its turn and was not
-// kept.
+// reportNotKept reports to the granter that psn, with a payload of the given length, arrived out of
+// order and was dropped.
 func (rcv *receiver) reportNotKept(psn wire.PSN, bytes units.Bytes) {
 	qp := rcv.conn()
 	if qp.adm.hasGranter() {
@@ -81,8 +79,8 @@ func (rcv *receiver) reportNotKept(psn wire.PSN, bytes units.Bytes) {
 }
 
 // evictForShare frees the newest packet of the queue pair that holds most, unless this one would
-// then
-// hold more. The peer that was told of that packet hears that it is gone when its turn comes.
+// then hold more. The peer, to which that packet was reported as arrived, gets a NAK for it when
+// its turn comes.
 func (rcv *receiver) evictForShare() bool {
 	qp := rcv.conn()
 	e, count := qp.ep, 0
@@ -99,7 +97,7 @@ func (rcv *receiver) evictForShare() bool {
 	return true
 }
 
-// dropFarthest forgets the packet that is farthest from its turn.
+// dropFarthest drops the held packet that is farthest from its turn.
 func (rcv *receiver) dropFarthest() {
 	qp := rcv.conn()
 	e := qp.ep
@@ -119,7 +117,7 @@ func (rcv *receiver) dropFarthest() {
 	rcv.reportNotKept(psn, bytes)
 }
 
-// closeReorder ends the queue pair's part in what is held; it holds nothing.
+// closeReorder gives back the reorder buffer, which holds nothing.
 func (rcv *receiver) closeReorder() {
 	qp := rcv.conn()
 	a := rcv.reorder
@@ -129,7 +127,7 @@ func (rcv *receiver) closeReorder() {
 	rcv.reorder = nil
 }
 
-// dropStaleReorder forgets what is held behind gaps that have not moved for too long.
+// dropStaleReorder drops what is held behind gaps that have not moved for too long.
 func (e *Endpoint) dropStaleReorder(now units.Time) {
 	for a := e.shares.stuck(now); a != nil; a = e.shares.stuck(now) {
 		e.counters.HeldDropped += uint64(a.share.count)
@@ -137,9 +135,8 @@ func (e *Endpoint) dropStaleReorder(now units.Time) {
 	}
 }
 
-// executeReordered executes the packets whose turn has come. The peer hears of it: what it waits
-// for may be
-// here.
+// executeReordered executes the held packets whose turn has come. It schedules an ACK, because what
+// the peer waits for may have been held.
 func (rcv *receiver) executeReordered() {
 	qp := rcv.conn()
 	e := qp.ep
@@ -164,12 +161,12 @@ func (rcv *receiver) executeReordered() {
 		e.shares.count(a, -1)
 		p := &e.pkt
 		e.cameAt(b.Time)
-		if p.Parse(b.Data()) == nil { // as it did when it came
+		if p.Parse(b.Data()) == nil { // as it did on arrival
 			rcv.execute(p, p.Inner().Info())
 		}
 		e.release(b)
 		if rcv.ePSN == turn {
-			break // refused: the peer sends it again, and need not send what is behind it
+			break // refused: the peer retransmits it, but need not retransmit what is behind it
 		}
 	}
 	if rcv.reorder != nil && rcv.reorder.here.isEmpty() {
@@ -177,12 +174,11 @@ func (rcv *receiver) executeReordered() {
 	}
 }
 
-// finishReorder ends the queue pair's part in what is held, of which nothing is left, unless what
-// was
-// dropped has yet to be asked for: the peer may take that for being here, or under way.
+// finishReorder gives back the reorder buffer, which is empty, unless a dropped packet has yet to
+// be requested: the peer may take that for arrived, or in flight.
 func (rcv *receiver) finishReorder() {
 	if a := rcv.reorder; a.short && !a.dropped.Before(rcv.ePSN) {
-		if rcv.answer != answerAck { // not ready, and when it is there will be an ACK
+		if rcv.answer != answerAck { // not ready: an ACK follows when it is
 			return
 		}
 		rcv.nakked = true
@@ -191,7 +187,7 @@ func (rcv *receiver) finishReorder() {
 	rcv.closeReorder()
 }
 
-// drop forgets what is here of psn.
+// drop releases what is held of psn.
 func (a *reorderBuffer) drop(psn wire.PSN, e *Endpoint) {
 	if !a.here.has(psn) {
 		return
@@ -204,7 +200,7 @@ func (a *reorderBuffer) drop(psn wire.PSN, e *Endpoint) {
 	}
 }
 
-// dropReorder forgets all that came before its turn.
+// dropReorder drops everything that is held.
 func (rcv *receiver) dropReorder() {
 	qp := rcv.conn()
 	e, a := qp.ep, rcv.reorder
@@ -217,7 +213,7 @@ func (rcv *receiver) dropReorder() {
 	rcv.closeReorder()
 }
 
-// sackBits is how many bits it takes to say what is here behind ePSN.
+// sackBits returns how many bits a SACK needs to report what is held behind ePSN.
 func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
 	for i := range psnWindow / 32 {
 		if a.here.word(ePSN.Add(uint32(1+32*i))) != 0 {
@@ -227,7 +223,7 @@ func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
 	return n
 }
 
-// writeSACK says what is here behind ePSN.
+// writeSACK writes a SACK of what is held behind ePSN.
 func (a *reorderBuffer) writeSACK(s extension.SACK, ePSN wire.PSN, n int) {
 	s.Init(n)
 	for i := range n / 32 {
@@ -237,14 +233,14 @@ func (a *reorderBuffer) writeSACK(s extension.SACK, ePSN wire.PSN, n int) {
 
 const _ uint32 = 1 << (packet.Burst - 1) // kept has a bit for each frame
 
-// keep takes the frame being handled away from Poll, which would free it.
+// keep takes the frame being handled from Poll, which would free it.
 func (e *Endpoint) keep() packet.Buf {
 	e.kept |= 1 << e.at
 	e.held++
 	return e.rx[e.at]
 }
 
-// release gives a held buffer back: with others in one call, by the end of Poll.
+// release gives a held buffer back to the port: with others in one call, by the end of Poll.
 func (e *Endpoint) release(b packet.Buf) {
 	e.held--
 	if e.nSpent == len(e.spent) {
@@ -259,7 +255,7 @@ func (e *Endpoint) freeSpent() {
 	e.nSpent = 0
 }
 
-// freeReceived gives back the burst of n frames, but for those that were kept, and what was
+// freeReceived gives back the burst of n frames, except those that were kept, and what was
 // released.
 func (e *Endpoint) freeReceived(n int) {
 	if e.kept != 0 {

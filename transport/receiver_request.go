@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// receiveRequest handles a request packet of a connected peer, in the order of the checks of the
+// receiveRequest handles a request packet of a connected peer. Its checks have the order of the
 // InfiniBand spec, figure 9.7.4 and section 9.7.4.1: sequence, opcode sequence, length, rights, and
 // only then execution.
 func (rcv *receiver) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
@@ -34,7 +34,7 @@ func (rcv *receiver) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 		e.counters.OutOfSequence++
 		switch {
 		case qp.isSelective() && rcv.keepOutOfOrder(p, info):
-			rcv.scheduleAck(answerAck, 0) // one that says what is here
+			rcv.scheduleAck(answerAck, 0) // a SACK of what is held
 		case !rcv.nakked: // once for each gap (InfiniBand spec 9.7.5.2.4)
 			rcv.nakked = true
 			rcv.scheduleAck(answerNak, wire.NakPSNSequence)
@@ -44,7 +44,7 @@ func (rcv *receiver) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 	rcv.execute(p, info)
 }
 
-// execute does what the packet whose turn it is asks for, or refuses it.
+// execute executes the packet whose turn it is, or refuses it.
 func (rcv *receiver) execute(p *wire.Packet, info *wire.OpcodeInfo) {
 	if code, ok := rcv.inOrder(p, info); !ok {
 		rcv.refuseRequest(code)
@@ -60,8 +60,8 @@ func (rcv *receiver) execute(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 }
 
-// inOrder checks that the opcode may follow what came before, and that its payload has the length
-// that its place in the message asks for (InfiniBand spec 9.7.4.1.2 to 9.7.4.1.6).
+// inOrder checks that the opcode may follow the one before, and that the payload has the length
+// that its place in the message requires (InfiniBand spec 9.7.4.1.2 to 9.7.4.1.6).
 func (rcv *receiver) inOrder(p *wire.Packet, info *wire.OpcodeInfo) (nak uint8, ok bool) {
 	qp := rcv.conn()
 	size := uint32(p.End - p.PayloadOff)
@@ -152,7 +152,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 	rcv.endMessage(p, info)
 }
 
-// endMessage ends the message of which the packet p is the last.
+// endMessage ends the message whose last packet is p.
 func (rcv *receiver) endMessage(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := rcv.conn()
 	rcv.message = messageNone
@@ -169,7 +169,7 @@ func (rcv *receiver) endMessage(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 }
 
-// beginWrite takes a WRITE's RETH: key, bounds and rights for the whole message.
+// beginWrite checks a WRITE's RETH: key, bounds and rights for the whole message.
 func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload []byte) (nak uint8,
 	ok bool) {
 	qp := rcv.conn()
@@ -189,8 +189,8 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	return 0, true
 }
 
-// placeWrite writes a packet of a WRITE. The key is looked up again each time: the region may have
-// been deregistered between two packets.
+// placeWrite writes a packet of a WRITE to memory. It looks up the key again each time: the region
+// may have been deregistered between two packets.
 func (rcv *receiver) placeWrite(payload []byte) bool {
 	n := uint32(len(payload))
 	dst, ok := rcv.pd.memory(rcv.remote, n, rcv.rkey, RemoteWrite)
@@ -248,16 +248,16 @@ func (rcv *receiver) deliver(p *wire.Packet, info *wire.OpcodeInfo) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(rcv.wqe.id, StatusSuccess, CompRecv, qp.Num)
+	wc.set(rcv.wqe.id, StatusSuccess, OpRecv, qp.Num)
 	wc.ByteLen = rcv.received
 	if info.Kind == wire.Write {
-		wc.Op = CompRecvWriteImm
+		wc.Op = OpRecvWriteImm
 	}
 	if info.Imm {
-		wc.Flags, wc.Imm = WithImm, p.Imm()
+		wc.WithImm, wc.Imm = true, p.Imm()
 	}
 	if info.Inv {
-		wc.Flags, wc.Imm = WithInv, p.IETH()
+		wc.WithInv, wc.Imm = true, p.IETH()
 	}
 	rcv.cq.add(wc, p.Solicited)
 }
@@ -272,22 +272,21 @@ func (rcv *receiver) failRecv(status Status) {
 	rcv.completeRecv(rcv.wqe.id, status, true)
 }
 
-// accept moves on by n PSNs.
+// accept advances by n PSNs.
 func (rcv *receiver) accept(n uint32) {
 	rcv.ePSN = rcv.ePSN.Add(n)
 	rcv.nakked = false
 	if rcv.answer >= answerRNR && rcv.nakPSN.Before(rcv.ePSN) {
-		rcv.answer = answerAck // what was missing came before we said so
+		rcv.answer = answerAck // what was missing arrived before the NAK left
 	}
 }
 
-// scheduleAck makes the queue pair answer: an ACK of everything so far, or a NAK of the packet
-// expected.
+// scheduleAck schedules an answer: an ACK of everything so far, or a NAK of the expected packet.
 func (rcv *receiver) scheduleAck(a answer, code uint8) {
 	qp := rcv.conn()
 	if a == answerAck {
 		if rcv.answer != answerNone || qp.state == Errored {
-			// a NAK acknowledges what is before it, too; what nobody was told of, nobody took
+			// a NAK also acknowledges what is before it; in ERR nothing more is acknowledged
 			return
 		}
 	} else {
@@ -297,7 +296,7 @@ func (rcv *receiver) scheduleAck(a answer, code uint8) {
 	qp.ep.scheduleAnswer(qp)
 }
 
-// refuseRequest returns a request that must not be executed. For RC that ends the connection, for
+// refuseRequest refuses a request that must not be executed. For RC that ends the connection, for
 // UC the message (InfiniBand spec 9.7.5.2, 9.8.3).
 func (rcv *receiver) refuseRequest(code uint8) {
 	qp := rcv.conn()
@@ -323,7 +322,7 @@ func (rcv *receiver) refuseRequest(code uint8) {
 	qp.fatal(kind)
 }
 
-// notReady returns a message for which no receive is posted.
+// notReady handles a message for which no receive is posted: with an RNR NAK, or silently for UC.
 func (rcv *receiver) notReady() {
 	qp := rcv.conn()
 	if qp.Type == UC {
@@ -337,7 +336,7 @@ func (rcv *receiver) notReady() {
 	rcv.scheduleAck(answerRNR, rcv.minRNRTimer)
 }
 
-// receiveRead begins the answer to a READ request.
+// receiveRead handles a READ request: it schedules the response.
 func (rcv *receiver) receiveRead(p *wire.Packet) {
 	qp := rcv.conn()
 	reth := p.RETH()
@@ -363,7 +362,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 	qp.ep.scheduleAnswer(qp)
 }
 
-// packetsFor is how many packets length bytes take.
+// packetsFor returns how many packets length bytes take.
 func (qp *QueuePair) packetsFor(length uint32) uint32 {
 	return max(1, (length+qp.mtu-1)>>qp.mtuShift)
 }
@@ -401,7 +400,7 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp.ep.scheduleAnswer(qp)
 }
 
-// receiveDuplicate returns a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND
+// receiveDuplicate handles a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND
 // or WRITE is acknowledged again, a READ is read again, an atomic's result is sent again.
 func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	qp := rcv.conn()
@@ -428,8 +427,9 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	}
 }
 
-// admitUnreliable follows the PSNs of a UC peer: a gap ends the message in progress, and packets
-// are dropped until the next one begins (InfiniBand spec 9.8.2.2).
+// admitUnreliable reports whether a packet of a UC peer is to be executed. A gap in the PSNs ends
+// the message in progress, and packets are dropped until the next one begins (InfiniBand spec
+// 9.8.2.2).
 func (rcv *receiver) admitUnreliable(p *wire.Packet, info *wire.OpcodeInfo) bool {
 	qp := rcv.conn()
 	if p.PSN != rcv.ePSN || rcv.message == messageSkip || info.First && rcv.message != messageNone {
@@ -439,7 +439,7 @@ func (rcv *receiver) admitUnreliable(p *wire.Packet, info *wire.OpcodeInfo) bool
 			rcv.ePSN = p.PSN.Add(1)
 			return false
 		}
-		rcv.message = messageNone // the receive it held serves the new message
+		rcv.message = messageNone // the receive it held is used for the new message
 	}
 	rcv.ePSN = p.PSN
 	return true

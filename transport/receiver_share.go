@@ -11,56 +11,56 @@ import (
 // has given up.
 const heldPatience = units.Second
 
-// shares says whose the buffers are that are held behind gaps: which queue pair has most of them,
-// and whose gap has not moved for longest. A peer that never sends what is missing keeps no more
-// than its share while others need theirs: when all are in use, a queue pair gets one of those of
-// whoever holds most, until it holds as many (max-min fairness). Every step takes as long for a
-// thousand queue pairs as for one.
+// shares tracks which queue pairs hold buffers behind gaps: which of them holds most, and whose gap
+// has not moved for longest. A peer that never sends what is missing keeps no more than its share
+// while others need theirs: when all buffers are in use, a queue pair takes one from the queue pair
+// that holds most, until it holds as many (max-min fairness). Every operation takes the same time
+// for a thousand queue pairs as for one.
 type shares struct {
-	byCount [psnWindow]*reorderBuffer // lists of those that hold so many
-	// which of them are not empty; a gap has fewer than psnWindow packets behind it
+	byCount [psnWindow]*reorderBuffer // lists, by the number of held buffers
+	// bits of the lists that are not empty; fewer than psnWindow packets are behind a gap
 	some  psnSet
-	stale *reorderBuffer // the list of all, by when their gap last moved
-	fresh *reorderBuffer // its end
+	stale *reorderBuffer // head of the list of all, by when their gap last moved
+	fresh *reorderBuffer // its tail
 }
 
-// share is a queue pair's place in the lists.
+// share is the place of a queue pair's reorder buffer in the lists.
 type share struct {
 	qp           *QueuePair
 	count        int // buffers
 	moved        units.Time
-	more, less   *reorderBuffer // beside it in the list of its count
+	more, less   *reorderBuffer // neighbours in the list of its count
 	newer, older *reorderBuffer
 }
 
-// join adds a queue pair that holds nothing yet.
+// join adds a queue pair's reorder buffer, which holds nothing yet.
 func (s *shares) join(a *reorderBuffer, qp *QueuePair, now units.Time) {
 	a.share = share{qp: qp}
 	s.enlist(a)
 	s.append(a, now)
 }
 
-// leave removes one.
+// leave removes a reorder buffer.
 func (s *shares) leave(a *reorderBuffer) {
 	s.delist(a)
 	s.remove(a)
 	a.share = share{}
 }
 
-// count notes that a queue pair holds n more.
+// count records that a reorder buffer holds n packets more.
 func (s *shares) count(a *reorderBuffer, n int) {
 	s.delist(a)
 	a.share.count += n
 	s.enlist(a)
 }
 
-// move notes that its gap has moved.
+// move records that the gap of a reorder buffer has moved.
 func (s *shares) move(a *reorderBuffer, now units.Time) {
 	s.remove(a)
 	s.append(a, now)
 }
 
-// most returns the one that holds most; nil when there is none.
+// most returns the reorder buffer that holds most, or nil if there is none.
 func (s *shares) most() *reorderBuffer {
 	for i := len(s.some) - 1; i >= 0; i-- {
 		if w := s.some[i]; w != 0 {
@@ -70,7 +70,7 @@ func (s *shares) most() *reorderBuffer {
 	return nil
 }
 
-// stuck returns one whose gap has not moved for heldPatience; nil when there is none.
+// stuck returns a reorder buffer whose gap has not moved for heldPatience, or nil if there is none.
 func (s *shares) stuck(now units.Time) *reorderBuffer {
 	if a := s.stale; a != nil && now.Sub(a.share.moved) >= heldPatience {
 		return a

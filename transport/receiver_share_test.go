@@ -8,11 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// hoard has a new queue pair of b hold n packets behind a gap that never closes.
+// hoard makes a new queue pair of b hold n packets behind a gap that never closes.
 func (p *pair) hoard(n int) *side {
 	_, at := p.connected(selective())
 	f := newForger(p, at)
@@ -23,8 +24,8 @@ func (p *pair) hoard(n int) *side {
 	return at
 }
 
-// A peer that never sends what is missing costs others neither their share of the buffers nor more
-// packets than a loss does without it; and after a while it has none.
+// A peer that never sends what is missing takes neither the share of others nor causes them more
+// packets than a loss without it; and after a while it holds nothing.
 func TestHoardedBuffers(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -32,7 +33,7 @@ func TestHoardedBuffers(t *testing.T) {
 		silence units.Duration
 		held    int // by hoarders before the loss
 	}{
-		{"nobody", nil, 0, 0},
+		{"no hoarder", nil, 0, 0},
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},
@@ -53,7 +54,7 @@ func TestHoardedBuffers(t *testing.T) {
 			p.la.tamper = losing(100)
 			fill(from.mem, 1)
 			const size = 1 << 17 // 128 packets, of which the first is lost
-			from.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+			from.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 				SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 			require.Equal(t, StatusSuccess, p.await(from, 1)[0].Status)
 			assert.True(t, bytes.Equal(from.mem[:size], to.mem[:size]))
@@ -63,13 +64,13 @@ func TestHoardedBuffers(t *testing.T) {
 	}
 }
 
-// What a responder dropped after it had said that it came is sent again at once when its turn
+// What a responder dropped after it had reported it as arrived is retransmitted when its turn
 // comes, in one round trip and without a timeout.
 func TestDroppedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		drop func(p *pair, b *side)
-		gone uint64 // packets sent again, beside the one that was lost
+		gone uint64 // packets retransmitted, besides the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
 		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropFarthest() }, 1},
@@ -88,7 +89,7 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			p.settle(10 * units.Microsecond)
 			p.la.tamper = losing(100, 100)
 			fill(a.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20*1024)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20*1024)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			p.settle(5 * units.Microsecond)
 			require.Equal(t, 19, p.b.held)
@@ -102,8 +103,8 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 	}
 }
 
-// The lists agree with a look at everybody, whoever comes, goes, holds more or less, or has its gap
-// move.
+// The lists agree with a search through all queue pairs, whichever joins, leaves, holds more or
+// less, or has its gap move.
 func TestShares(t *testing.T) {
 	for seed := range uint64(20) {
 		rng := rand.New(rand.NewPCG(seed, 1))
@@ -146,18 +147,18 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// So are READs that were dropped, and packets that came while there was no buffer for them.
+// READs that were dropped are retransmitted, and packets for which there was no buffer.
 func TestDroppedBehindAGap(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		op      SendOp
+		op      Op
 		maxHeld int
 		drops   int
 		retries uint8
 	}{
-		{"READs that were held", OpRead, DefaultHeld, 3, 7},
-		{"a READ of three that were held", OpRead, DefaultHeld, 1, 7},
-		{"a READ of three that were held, with no retries", OpRead, DefaultHeld, 1, 0},
+		{"READs that were held", OpRead, endpoint.DefaultHeld, 3, 7},
+		{"a READ of three that were held", OpRead, endpoint.DefaultHeld, 1, 7},
+		{"a READ of three that were held, with no retries", OpRead, endpoint.DefaultHeld, 1, 0},
 		{"WRITEs for which there was no buffer", OpWrite, 1, 0, 7},
 		{"READs for which there was no buffer", OpRead, 1, 0, 7},
 		{"READs for which there was no buffer, with no retries", OpRead, 1, 0, 0},
@@ -172,10 +173,10 @@ func TestDroppedBehindAGap(t *testing.T) {
 			p.b.maxHeld = c.maxHeld
 			p.la.tamper = losing(100)
 			fill(b.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 				RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			for i := range 3 {
-				a.post(t, WorkRequest{Op: c.op, Flags: Signaled,
+				a.post(t, WorkRequest{Op: c.op, Signaled: true,
 					SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i),
 					RKey: b.mr.RKey})
 			}

@@ -9,12 +9,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An operation that the queue pair is not set up for is an unsupported opcode, and thus an invalid
+// An operation for which the queue pair is not set up is an unsupported opcode, and thus an invalid
 // request, whatever its key allows (InfiniBand spec 9.7.4.1, table of responder errors). Found by
 // `make interop MODE=differential`.
 func TestOperationsThatTheQueuePairDoesNotAllow(t *testing.T) {
 	for _, c := range []struct {
-		op     SendOp
+		op     Op
 		access Access
 		n      int
 	}{
@@ -36,8 +36,8 @@ func TestOperationsThatTheQueuePairDoesNotAllow(t *testing.T) {
 	}
 }
 
-// UC has no acknowledgements: AckReq asks for nothing (InfiniBand spec 9.8.2). Found by
-// `make interop MODE=differential`.
+// UC has no acknowledgements: AckReq has no effect (InfiniBand spec 9.8.2). Found by `make interop
+// MODE=differential`.
 func TestUnreliableConnectionIgnoresAckReq(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -57,12 +57,12 @@ func TestUnreliableConnectionIgnoresAckReq(t *testing.T) {
 		p.settle(units.Microsecond)
 	}
 	require.EqualValues(t, 3, b.qp.Stats().PacketsReceived)
-	require.Empty(t, p.lb.sent, "nothing answers a packet of UC")
+	require.Empty(t, p.lb.sent, "a packet of UC gets no response")
 	require.Zero(t, p.b.counters.AcksSent)
 	p.conserved()
 }
 
-// The answer to a duplicate READ is what the duplicate asks for, as a response of its own: FIRST or
+// The answer to a duplicate READ is what the duplicate requests, as a response of its own: FIRST or
 // ONLY at its beginning, LAST at its end, and no byte more (InfiniBand spec 9.7.5.1.2). Found by
 // `make interop MODE=differential`.
 func TestDuplicateReadOfAPart(t *testing.T) {
@@ -75,7 +75,7 @@ func TestDuplicateReadOfAPart(t *testing.T) {
 		wire.RCReadResponseLast, wire.RCReadResponseOnly
 	for _, c := range []struct {
 		name         string
-		from, length uint32 // packets of the original, and bytes
+		from, length uint32 // first packet in the original, and bytes
 		want         []answer
 	}{
 		{"all", 0, 3000, []answer{{first, 100, 1024}, {middle, 101, 1024}, {last, 102, 952}}},

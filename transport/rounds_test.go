@@ -11,15 +11,15 @@ import (
 
 const us = units.Microsecond
 
-// at is a moment of a test, in microseconds.
+// at is a time of a test, in microseconds.
 func at(micros int) units.Time { return units.Time(0).Add(units.Duration(micros) * us) }
 
-// aRound is one round: when it looked at the port, when it began to send, and when it was over, in
+// aRound is one round: when it polled the port, when it began to send, and when it was over, in
 // microseconds.
 type aRound struct {
-	looks, sends, over int  // over -1: nobody told, for nothing was to do
+	looks, sends, over int  // over -1: Ended was not called, for there was nothing to do
 	full               bool // the burst did not empty the port
-	idle               int  // afterwards virtual time skipped until then; 0: it did not
+	idle               int  // virtual time then skipped until this time; 0: it did not
 }
 
 func (e *Endpoint) round(r aRound) {
@@ -36,8 +36,8 @@ func (e *Endpoint) round(r aRound) {
 	}
 }
 
-// A frame may have waited since the port was last found empty; what of that the endpoint did not
-// spend in its rounds it was away.
+// A frame may have waited since the port was last found empty; the part of that which the endpoint
+// did not spend in its rounds, it was away.
 func TestGapOfARound(t *testing.T) {
 	const quiet = -1
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestGapOfARound(t *testing.T) {
 			{looks: 0, sends: 2, over: 5002, full: true}}, 5010, 5010 * us, 5008 * us},
 		{"both were interrupted, and a nap", []aRound{{looks: 0, sends: 300, over: 700}}, 720,
 			720 * us, 720 * us},
-		{"rounds that nobody made, for they would have found nothing",
+		{"rounds that were skipped, because they would have found nothing",
 			[]aRound{{looks: 0, sends: 2, over: 3, idle: 40}}, 41, us, us},
 		{"no such rounds while the port may have more",
 			[]aRound{{looks: 0, sends: 0, over: 0}, {looks: 10, sends: 12, over: 13, full: true,
@@ -89,7 +89,7 @@ func TestGapOfARound(t *testing.T) {
 	}
 }
 
-// An endpoint is behind from when it comes back to when it has found the port empty.
+// An endpoint is behind from its return until it has found the port empty.
 func TestBehind(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -110,7 +110,7 @@ func TestBehind(t *testing.T) {
 	}
 }
 
-// A frame left at some moment of the phase in which it was sent.
+// A frame left at some time in the phase in which it was sent.
 func TestDepartures(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -127,7 +127,7 @@ func TestDepartures(t *testing.T) {
 		e.rounds.drained()
 		e.rounds.transmits(at(c.sends), &e.stake)
 		d := e.rounds.departure()
-		assert.Equal(t, d, e.rounds.departure(), "%s: one of a round", c.name)
+		assert.Equal(t, d, e.rounds.departure(), "%s: one for each round", c.name)
 		took, away := e.rounds.departed(d)
 		assert.Zero(t, took+away, "%s: it is not over", c.name)
 		e.Ended(at(c.over))
@@ -158,7 +158,7 @@ func TestRoundsKept(t *testing.T) {
 		depart(i + 1)
 	}
 	took, _ := e.rounds.departed(first)
-	assert.Equal(t, units.Nanosecond, took, "the oldest that is remembered")
+	assert.Equal(t, units.Nanosecond, took, "the oldest departure that is remembered")
 	last := depart(roundsKept)
 	took, _ = e.rounds.departed(first)
 	assert.Zero(t, took, "forgotten")

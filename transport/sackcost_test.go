@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// outstanding is a queue pair with 512 packets, or responses, that nobody answers.
-func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
+// outstanding is a queue pair with 512 packets, or responses, in flight that are not answered.
+func outstanding(t testing.TB, op Op) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.sack, o.reads, o.depth, o.memory, o.timeout = 512, 128, 1024, 1<<21, 31
@@ -29,8 +29,7 @@ func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
 	return p, a, b
 }
 
-// acknowledging is an ACK of b to a of everything before una; with a SACK for it if has says
-// anything.
+// acknowledging returns an ACK from b to a of everything before una, with a SACK if has is not nil.
 func acknowledging(a, b *side, has []uint32) []byte {
 	frame, op, tlvs := make([]byte, linkBuffer), wire.RCAck, 0
 	if len(has) > 0 {
@@ -52,8 +51,8 @@ func acknowledging(a, b *side, has []uint32) []byte {
 	return frame[:total]
 }
 
-// hear has a receive n copies of a frame, in bursts.
-func (p *pair) hear(frame []byte, n int) {
+// receiveCopies makes a receive n copies of a frame, in bursts.
+func (p *pair) receiveCopies(frame []byte, n int) {
 	for n > 0 {
 		for range min(n, packet.Burst) {
 			var one [1]packet.Buf
@@ -68,18 +67,18 @@ func (p *pair) hear(frame []byte, n int) {
 	}
 }
 
-// lastOf512 says that of 511 packets behind a gap the last but few came, and no other.
+// lastOf512 has the last but few of 511 packets behind a gap, and no others.
 var lastOf512 = []uint32{15: 1 << 29}
 
-// halfOf512 says that every other one came.
+// halfOf512 has every other one of them.
 var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa,
 	0xaaaaaaaa, 0xaaaaaaaa,
 	0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0x2aaaaaaa}
 
-// A SACK that was heard before holds no news of any packet, whatever the packets are and whatever
-// it says.
+// A SACK that was received before has no news of any packet, whatever the packets are and whatever
+// it reports.
 func TestSACKHeardBefore(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		for _, patience := range []units.Duration{0, units.Second} {
 			for name, has := range map[string][]uint32{"the last": lastOf512,
 				"every other": halfOf512} {
@@ -98,35 +97,35 @@ func TestSACKHeardBefore(t *testing.T) {
 						}
 						return n
 					}
-					require.NotZero(t, news(), "not heard yet")
-					p.hear(frame, 1)
+					require.NotZero(t, news(), "not received yet")
+					p.receiveCopies(frame, 1)
 					require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
 					require.Zero(t, news())
-					p.settle(100 * units.Microsecond) // what is lost is sent again
+					p.settle(100 * units.Microsecond) // lost packets are retransmitted
 					again := a.qp.loss.cold().retransmitted
-					p.hear(frame, 100)
+					p.receiveCopies(frame, 100)
 					require.Equal(t, again, a.qp.loss.cold().retransmitted,
-						"nothing is sent again for it")
+						"it causes no retransmission")
 				})
 			}
 		}
 	}
 }
 
-// BenchmarkSACK is what it costs to hear the same SACK again, beside an ACK that was heard before.
+// BenchmarkSACK measures the cost of receiving the same SACK again, and of the same ACK.
 func BenchmarkSACK(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		has  []uint32
 	}{{"ACK", OpWrite, nil}, {"WRITE/last", OpWrite, lastOf512}, {"WRITE/half", OpWrite, halfOf512},
 		{"READ/last", OpRead, lastOf512}, {"READ/half", OpRead, halfOf512}} {
 		b.Run(c.name, func(b *testing.B) {
 			p, from, to := outstanding(b, c.op)
 			frame := acknowledging(from, to, c.has)
-			p.hear(frame, 100)
+			p.receiveCopies(frame, 100)
 			b.ResetTimer()
-			p.hear(frame, b.N)
+			p.receiveCopies(frame, b.N)
 		})
 	}
 }

@@ -5,21 +5,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// serviceKind is a kind of turn that queue pairs wait for, each kind in a list of its own.
+// serviceKind is a kind of service that queue pairs wait for, each kind in lists of its own.
 type serviceKind uint8
 
 const (
-	serviceAnswers  serviceKind = iota // to acknowledge and to send READ responses
-	serviceRequests                    // to send requests; those of lower classes of data follow
+	serviceAnswers  serviceKind = iota // to send ACKs, NAKs and READ responses
+	serviceRequests                    // to send requests, in a list for each class of data
 	serviceKinds
 )
 
-// serviceLists is how many lists of turns there are: answers, and requests by their class of data,
-// the
-// highest first, ClassData last.
+// serviceLists is the number of service lists: one for responses, and one for each class of data
+// with requests, the highest first, ClassData last.
 const serviceLists = int(serviceKinds) + packet.MaxClasses - int(packet.Classes)
 
-// list is the index of the list that a queue pair waits in for a turn.
+// list returns the index of the list in which a queue pair waits for a service.
 func (e *Endpoint) list(t serviceKind, qp *QueuePair) int {
 	switch {
 	case t == serviceAnswers:
@@ -30,7 +29,7 @@ func (e *Endpoint) list(t serviceKind, qp *QueuePair) int {
 	return int(serviceRequests) + int(e.classes-1-qp.class)
 }
 
-// behind returns where a queue pair keeps which one is behind it in a list.
+// behind returns the link of a queue pair to the next one in a list.
 func (qp *QueuePair) behind(t serviceKind) **QueuePair {
 	if t == serviceRequests {
 		return &qp.nextSend
@@ -38,11 +37,11 @@ func (qp *QueuePair) behind(t serviceKind) **QueuePair {
 	return &qp.nextAnswer
 }
 
-// serviceList is the queue pairs that wait for a turn, linked through themselves, first come first
-// served.
+// serviceList is the queue pairs that wait for a service, first come, first served. They are linked
+// through themselves.
 type serviceList struct{ head, tail *QueuePair }
 
-// queue gives the queue pair a turn, unless it waits for one already.
+// queue adds the queue pair to a list, unless it is in it already.
 func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
 	if qp.queued[t] {
 		return
@@ -57,7 +56,7 @@ func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
 	list.tail = qp
 }
 
-// dequeue takes out the first of list i.
+// dequeue removes the first queue pair of list i.
 func (e *Endpoint) dequeue(i int) {
 	list, t := &e.serviceLists[i], min(serviceKind(i), serviceRequests)
 	qp := list.head
@@ -68,14 +67,14 @@ func (e *Endpoint) dequeue(i int) {
 	*next, qp.queued[t] = nil, false
 }
 
-// scheduleRequests gives the queue pair a turn to send; owe one to answer its peer.
+// scheduleRequests schedules the queue pair to send requests; scheduleAnswer to answer its peer.
 func (e *Endpoint) scheduleRequests(qp *QueuePair) { e.queue(serviceRequests, qp) }
 func (e *Endpoint) scheduleAnswer(qp *QueuePair)   { e.queue(serviceAnswers, qp) }
 
-// transmit lets the queue pairs fill bursts: first those that owe an answer, then those that have
-// requests. Of these, those whose pace lets them send and those without a pace go first by turns:
-// either could keep the other from a port that is always full. It returns whether something was
-// left for the next round that only needs another turn.
+// transmit lets the queue pairs fill bursts: first those with responses, then those with requests.
+// Of the latter, paced and unpaced queue pairs take turns to go first, because either could keep
+// the other from a port that is always full. It returns whether something is left that only needs
+// another round.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.gsi != nil {
 		e.emitManagement(now)
@@ -96,9 +95,9 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 		e.pacedWent = sent > 0
 	}
 	budget -= sent
-	budget -= e.serveRequests(now, budget) // among them those that lost their pace just now
+	budget -= e.serveRequests(now, budget) // including those that have just lost their rate
 	if e.gateDue {
-		budget -= e.serve(int(serviceAnswers), now, budget) // what it says of what has left
+		budget -= e.serve(int(serviceAnswers), now, budget) // control messages about what has left
 	}
 	for c := range e.classes {
 		e.flush(c)
@@ -106,7 +105,7 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	return budget <= 0
 }
 
-// serveRequests gives turns to send requests, class after class.
+// serveRequests serves the lists of requests, class by class.
 func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 	for i := int(serviceRequests); i <= e.lastServiceList; i++ {
 		all += e.serve(i, now, budget-all)
@@ -114,8 +113,7 @@ func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 	return all
 }
 
-// serve gives turns to the queue pairs of list i, a quantum each. It returns how many packets were
-// sent.
+// serve serves the queue pairs of list i, a quantum each. It returns how many packets were sent.
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(serviceKind(i), serviceRequests)
 	for all < budget && e.serviceLists[i].head != nil {
@@ -143,19 +141,19 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	return all
 }
 
-// outQueue collects the frames of one class into a burst. Packets are built where they stand: the
-// places behind n already hold empty buffers.
+// outQueue collects the frames of one class into a burst. Packets are built in place: the entries
+// from n on already have empty buffers.
 type outQueue struct {
 	bufs  [packet.Burst]packet.Buf
 	n     int // built
 	ready int // built, or empty and allocated
 }
 
-// burstFor returns how many frames are built before the port gets them: no more than its queues
-// hold, so that a packet is not built, and its time not noted, long before it can leave.
+// burstFor returns how many frames are built before they go to the port: no more than its queues
+// hold, so that a packet is not built, and its send time not taken, long before it can leave.
 func burstFor(depth int) int { return min(max(depth, 1), packet.Burst) }
 
-// frame returns an empty buffer to build a packet of class c in, nil when the port has no room.
+// frame returns an empty buffer to build a packet of class c in, or nil when the port has no room.
 func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	c = min(c, e.classes-1)
 	q := &e.out[c]
@@ -165,7 +163,7 @@ func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	return &q.bufs[q.n]
 }
 
-// prepare makes room for another packet of class c.
+// prepare makes room for another packet of class c. It returns false when the port has none.
 func (e *Endpoint) prepare(c packet.Class) bool {
 	q := &e.out[c]
 	if q.n == e.burst && !e.flush(c) {
@@ -183,7 +181,7 @@ func (e *Endpoint) prepare(c packet.Class) bool {
 	return got > 0
 }
 
-// push queues the packet that was built in the buffer frame answered.
+// push queues the packet that was built in the buffer returned by frame.
 func (e *Endpoint) push(c packet.Class) {
 	q := &e.out[min(c, e.classes-1)]
 	e.counters.TxFrames++
@@ -191,7 +189,7 @@ func (e *Endpoint) push(c packet.Class) {
 	q.n++
 }
 
-// flush hands the collected frames of a class to the port. It returns whether there is room again.
+// flush passes the collected frames of a class to the port. It returns whether there is room again.
 func (e *Endpoint) flush(c packet.Class) bool {
 	q := &e.out[c]
 	if q.n == 0 {
@@ -208,7 +206,7 @@ func (e *Endpoint) flush(c packet.Class) bool {
 	return sent > 0
 }
 
-// emitNeighbors sends what the neighbour table wants to say.
+// emitNeighbors sends the frames of the neighbour table.
 func (e *Endpoint) emitNeighbors() {
 	for e.neighbors.Pending() {
 		b := e.frame(packet.ClassControl)

@@ -6,11 +6,11 @@ import (
 	"github.com/goroce/goroce/internal/secret"
 )
 
-// secrets draws the numbers that a peer must not predict, each kind from a stream of its own: what
-// a peer is told of one kind says nothing about another.
+// secrets draws the numbers that a peer must not predict, each kind from a stream of its own: the
+// numbers of one kind reveal nothing about those of another.
 type secrets struct {
 	keys, psns, tags rand.Source
-	numbers          rand.Source // of queue pairs; nil: they are taken in order
+	numbers          rand.Source // of queue pairs; nil: they are assigned in order
 }
 
 func newSecrets(c *Config) secrets {

@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// drawn is what an endpoint tells its peers: of each kind the first few.
+// drawn is the first few numbers of each kind that an endpoint reveals to its peers.
 type drawn struct {
 	keys, psns [4]uint32
 	tags       [4]uint16
@@ -33,13 +33,14 @@ func drawFrom(t *testing.T, c Config) (d drawn) {
 		require.NoError(t, err)
 		qp, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
 		require.NoError(t, err)
-		d.keys[i], d.psns[i], d.tags[i], d.qpns[i] = mr.RKey, e.RandomPSN(), e.Offer().Tag, qp.Num
+		d.keys[i], d.psns[i], d.tags[i], d.qpns[i] = mr.RKey, e.Setup().RandomPSN(),
+			e.Setup().Offer().Tag, qp.Num
 	}
 	return d
 }
 
-// Without a seed no endpoint draws what another one has drawn. The chance that four numbers of one
-// kind are equal is at most 2^-64.
+// Without a seed no two endpoints draw the same numbers. The chance that four numbers of one kind
+// are equal is at most 2^-64.
 func TestEndpointsWithoutASeedHaveSecrets(t *testing.T) {
 	a, b := drawFrom(t, Config{}), drawFrom(t, Config{})
 	require.NotEqual(t, a.keys, b.keys)
@@ -49,7 +50,7 @@ func TestEndpointsWithoutASeedHaveSecrets(t *testing.T) {
 }
 
 // With a seed all numbers come from one generator, in the order in which they are drawn: recorded
-// results and failing seeds are replayed by them.
+// results and failing seeds can be replayed.
 func TestSeededNumbersNeverChange(t *testing.T) {
 	for _, c := range []Config{{Seed: 1}, {Seed: 0, Repeatable: true}} {
 		rng, want := rand.NewPCG(c.Seed, 0x726f6365), drawn{qpns: [4]wire.QPN{0x11, 0x12, 0x13,
@@ -64,7 +65,7 @@ func TestSeededNumbersNeverChange(t *testing.T) {
 }
 
 // All 32 bits of a key are drawn: over 4096 keys each bit is set in about half of them, and never
-// the same ones as its neighbour's. A bit of a good key leaves the bounds with a probability of
+// in the same ones as the next bit. A bit of a good key leaves the bounds with a probability of
 // 2^-80.
 func TestKeysHaveThirtyTwoRandomBits(t *testing.T) {
 	const n = 4096
@@ -88,9 +89,9 @@ func TestKeysHaveThirtyTwoRandomBits(t *testing.T) {
 	}
 }
 
-// Queue pair numbers are drawn from those that the configuration leaves: of the endpoint's residue,
-// from the first on, without the one that means multicast (InfiniBand spec 3.4.4). None returns
-// soon after it was given up.
+// Queue pair numbers are drawn from those that the configuration allows: of the endpoint's residue,
+// from the first on, without the multicast number (InfiniBand spec 3.4.4). None is drawn again soon
+// after it was given up.
 func TestDrawnNumbersOfQueuePairs(t *testing.T) {
 	create := drawing(t, Config{FirstQPN: 0xffc001, QPNStep: 2})
 	last := map[wire.QPN]int{}
@@ -110,7 +111,7 @@ func TestDrawnNumbersOfQueuePairs(t *testing.T) {
 		"of 8191, 20,000 draws leave out 715 on average, give or take 26")
 }
 
-// Where few numbers are left creation fails, and does not search for ever.
+// When few numbers are left creation fails, and does not search for ever.
 func TestDrawnNumbersRunOut(t *testing.T) {
 	for _, c := range []struct {
 		first wire.QPN
@@ -129,7 +130,7 @@ func TestDrawnNumbersRunOut(t *testing.T) {
 	}
 }
 
-// drawing returns what creates queue pairs of an endpoint without a seed.
+// drawing returns a function that creates queue pairs of an endpoint without a seed.
 func drawing(t *testing.T, c Config) func() (*QueuePair, error) {
 	t.Helper()
 	var now units.Time
@@ -144,7 +145,7 @@ func drawing(t *testing.T, c Config) func() (*QueuePair, error) {
 	}
 }
 
-// A packet's key is compared as a whole: whichever bit of it is wrong, it names no region.
+// A packet's key is compared as a whole: with any bit wrong, it names no region.
 func TestNoBitOfAKeyIsIgnored(t *testing.T) {
 	p := newPair(t)
 	mr, err := p.a.RegisterMemory(p.a.AllocPD(), make([]byte, 1), 0)

@@ -24,12 +24,12 @@ func selective() sideOptions {
 	return o
 }
 
-// parsed reads a frame, which may be no RoCEv2 at all.
+// parsed parses a frame, which may not be RoCEv2 at all.
 func parsed(frame []byte) (p wire.Packet, ok bool) {
 	return p, p.Parse(frame) == nil
 }
 
-// losing answers 0 copies of the packets with these PSNs, of the same one as often as it is named.
+// losing drops the packets with these PSNs, each as often as it is listed.
 func losing(psns ...wire.PSN) func([]byte) int {
 	left := map[wire.PSN]int{}
 	for _, psn := range psns {
@@ -44,7 +44,7 @@ func losing(psns ...wire.PSN) func([]byte) int {
 	}
 }
 
-// opcodes answers how many of each opcode a link has sent.
+// opcodes counts the opcodes that a link has sent.
 func (l *link) opcodes() map[wire.Opcode]int {
 	n := map[wire.Opcode]int{}
 	for _, frame := range l.sent {
@@ -59,11 +59,11 @@ func (l *link) opcodes() map[wire.Opcode]int {
 func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		op       SendOp
+		op       Op
 		sizes    []int      // of the messages
 		lost     []wire.PSN // of the requester's packets
 		answers  []wire.PSN // of the responder's
-		again    int        // packets sent again by the requester
+		again    int        // packets that the requester retransmits
 		timeouts int
 	}{
 		{"nothing", OpSend, []int{20480}, nil, nil, 0, 0},
@@ -73,15 +73,16 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 		{"every other one", OpSend, []int{20480}, []wire.PSN{101, 103, 105, 107, 109, 111, 113, 115,
 			117}, nil, 9, 0},
 		{"a burst", OpSend, []int{20480}, []wire.PSN{105, 106, 107, 108, 109}, nil, 5, 0},
-		{"all but the last", OpWrite, []int{3072}, []wire.PSN{100, 101}, nil, 2, 0},
+		{"all except the last", OpWrite, []int{3072}, []wire.PSN{100, 101}, nil, 2, 0},
 		{"one of many messages", OpSend, []int{1024, 1024, 100, 1024, 5000, 0, 7}, []wire.PSN{102},
 			nil, 1, 0},
 		{"the last of a message in the middle", OpSend, []int{5000, 5000, 5000}, []wire.PSN{109},
 			nil, 1, 0},
-		{"the very last: a timeout tells", OpSend, []int{20480}, []wire.PSN{119}, nil, 1, 1},
+		{"the very last: a timeout detects it", OpSend, []int{20480}, []wire.PSN{119}, nil, 1, 1},
 		{"the last four: one timeout for all", OpSend, []int{20480}, []wire.PSN{116, 117, 118, 119},
 			nil, 4, 1},
-		{"the same one twice: a timeout tells", OpWrite, []int{20480}, []wire.PSN{107, 107}, nil, 2,
+		{"the same one twice: a timeout detects it", OpWrite, []int{20480}, []wire.PSN{107, 107},
+			nil, 2,
 			1},
 		{"an ACK: only the oldest is sent again", OpSend, []int{1024, 1024, 1024, 1024}, nil,
 			[]wire.PSN{103}, 1, 1},
@@ -93,7 +94,8 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			[]wire.PSN{103, 110, 111}, 2, 0},
 		{"responses of two READs", OpRead, []int{5000, 5000, 5000}, nil,
 			[]wire.PSN{102, 104, 105, 106}, 3, 0},
-		{"the last response: a timeout tells", OpRead, []int{20480}, nil, []wire.PSN{119}, 1, 1},
+		{"the last response: a timeout detects it", OpRead, []int{20480}, nil, []wire.PSN{119}, 1,
+			1},
 		{"an atomic's request", OpFetchAdd, []int{8, 8, 8}, []wire.PSN{101}, nil, 1, 0},
 		{"an atomic's result", OpFetchAdd, []int{8, 8, 8}, nil, []wire.PSN{101}, 1, 0},
 	} {
@@ -110,7 +112,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			fill(from.mem[:30000], 3)
 			at, sum := 0, uint64(0)
 			for i, n := range c.sizes {
-				wr := WorkRequest{ID: uint64(i), Op: c.op, Flags: Signaled,
+				wr := WorkRequest{ID: uint64(i), Op: c.op, Signaled: true,
 					SGList: []SGE{a.mr.SGE(at, n)}, RemoteAddr: b.mr.Addr + uint64(at),
 					RKey: b.mr.RKey}
 				switch c.op {
@@ -130,7 +132,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			}
 			if c.timeouts == 0 {
 				require.LessOrEqual(t, p.now.Sub(start), 5*units.Microsecond,
-					"two round trips and a bit")
+					"little more than two round trips")
 			}
 			p.settle(units.Millisecond)
 			if c.op == OpFetchAdd {
@@ -166,7 +168,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 	}
 }
 
-// What is sent again and lost again is found without a timeout when something new follows.
+// A retransmission that is lost is detected without a timeout when something new follows.
 func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -175,7 +177,7 @@ func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(107, 107, 107, 200, 200)
 	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.True(t, bytes.Equal(a.mem, b.mem))
@@ -184,7 +186,7 @@ func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p.conserved()
 }
 
-// A retransmission that is lost as often as retry_cnt says ends the connection.
+// A retransmission that is lost more often than retry_cnt ends the connection.
 func TestRetriesEndWithoutTimeouts(t *testing.T) {
 	p := newPair(t)
 	o := selective()
@@ -202,18 +204,18 @@ func TestRetriesEndWithoutTimeouts(t *testing.T) {
 		RKey: b.mr.RKey})
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 	require.EqualValues(t, 1, p.a.counters.RetriesExceeded)
-	require.EqualValues(t, 4, p.a.counters.Retransmitted, "the first try and three more")
+	require.EqualValues(t, 4, p.a.counters.Retransmitted, "the first try and three retries")
 	p.conserved()
 }
 
-// TestXACKSaysWhatIsHere loses two of eight packets and reads the one answer to the rest.
+// TestXACKSaysWhatIsHere loses two of eight packets and checks the one answer to the rest.
 func TestXACKSaysWhatIsHere(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(102, 104)
 	p.lb.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8192)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8192)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, map[wire.Opcode]int{wire.XACK: 1, wire.RCAck: 1}, p.lb.opcodes())
@@ -230,7 +232,7 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
 }
 
-// A READ request behind a gap stands for all the PSNs of its response.
+// A held READ request covers all the PSNs of its response.
 func TestHeldReadRequest(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -238,11 +240,11 @@ func TestHeldReadRequest(t *testing.T) {
 	p.la.tamper = losing(100)
 	p.lb.record = true
 	fill(b.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(1<<15, 5000)},
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(1<<15, 5000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 	p.await(a, 3)
 	x, _ := parsed(p.lb.sent[0])
@@ -253,9 +255,10 @@ func TestHeldReadRequest(t *testing.T) {
 	require.True(t, bytes.Equal(b.mem[:5000], a.mem[1<<15:1<<15+5000]))
 }
 
-// A packet that others overtake is sent again in vain, once; what has arrived never is.
+// A packet that others overtake is retransmitted once, though not lost; packets that have arrived
+// never are.
 func TestReordering(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		a, b := p.connected(selective())
 		p.settle(units.Millisecond)
@@ -270,7 +273,7 @@ func TestReordering(t *testing.T) {
 		}
 		fill(a.mem[:20480], 1)
 		fill(b.mem[20480:40960], 2)
-		wr := WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)},
+		wr := WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20480)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 		if op == OpRead {
 			wr.RemoteAddr += 20480
@@ -286,7 +289,7 @@ func TestReordering(t *testing.T) {
 	}
 }
 
-// Frames that change places within a burst cost nothing at all, nor do frames that come twice.
+// Frames that are swapped within a burst cause no retransmission, nor do duplicates.
 func TestReorderingWithinABurstAndDuplicates(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -298,7 +301,7 @@ func TestReorderingWithinABurstAndDuplicates(t *testing.T) {
 	fill(a.mem, 1)
 	for i := range 8 {
 		b.recv(t, uint64(i), 0, 5000)
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}})
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5000)}})
 	}
 	p.await(a, 8)
 	require.Len(t, b.poll(), 8)
@@ -324,7 +327,7 @@ func TestLostXACKs(t *testing.T) {
 			return 1
 		}
 		fill(a.mem, 1)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<17)},
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<17)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.True(t, bytes.Equal(a.mem[:1<<17], b.mem[:1<<17]))
@@ -333,8 +336,8 @@ func TestLostXACKs(t *testing.T) {
 	}
 }
 
-// A receiver that is not ready keeps what comes behind the packet it had to refuse: each try costs
-// that packet alone.
+// A receiver that is not ready keeps what arrives behind the refused packet: each retry costs that
+// packet alone.
 func TestRNRInTheMiddle(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -342,12 +345,12 @@ func TestRNRInTheMiddle(t *testing.T) {
 	fill(a.mem, 1)
 	b.recv(t, 0, 0, 5000)
 	for i := range 3 {
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(5000*i, 5000)}})
 	}
-	p.la.tamper = losing(102, 112) // of the first, and of the third
+	p.la.tamper = losing(102, 112) // of the first message, and of the third
 	p.settle(35 * units.Microsecond)
-	require.Len(t, a.poll(), 1, "what has arrived is not complete before it was executed")
+	require.Len(t, a.poll(), 1, "a message completes when it was executed, not when it arrived")
 	require.GreaterOrEqual(t, p.b.counters.RNRSent, uint64(2))
 	require.Zero(t, p.a.counters.Timeouts)
 	b.recv(t, 1, 5000, 5000)
@@ -359,7 +362,7 @@ func TestRNRInTheMiddle(t *testing.T) {
 	p.conserved()
 }
 
-// A message that arrived behind a gap may be refused when its turn comes.
+// A message that was held behind a gap may be refused when its turn comes.
 func TestRefusedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -369,7 +372,7 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 		{"no receive", func(a, _ *side) WorkRequest {
 			return WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 64)}}
 		}, StatusRNRRetryExcErr},
-		{"key nobody has", func(a, b *side) WorkRequest {
+		{"unknown key", func(a, b *side) WorkRequest {
 			return WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey + 1}
 		}, StatusRemAccessErr},
@@ -388,7 +391,7 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 			fill(b.mem, 9)
 			before := bytes.Clone(b.mem)
 			p.la.tamper = losing(101)
-			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled,
+			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Signaled: true,
 				SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			second := c.second(a, b)
 			second.ID = 2
@@ -400,17 +403,17 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 				[]Status{got[0].Status, got[1].Status, got[2].Status})
 			copy(before[1<<15:], a.mem[:3000])
 			require.True(t, bytes.Equal(before, b.mem),
-				"nothing behind what was refused is executed")
+				"nothing behind the refused request is executed")
 			p.conserved()
 		})
 	}
 }
 
-// With a gap open, whatever ends the queue pair gives the held buffers back.
+// Whatever ends a queue pair with an open gap gives the held buffers back.
 func TestHeldBuffersAreFreed(t *testing.T) {
 	for name, end := range map[string]func(*Endpoint, *side){
-		"reset":   func(_ *Endpoint, s *side) { s.qp.ToReset() },
-		"error":   func(_ *Endpoint, s *side) { s.qp.ToError() },
+		"reset":   func(_ *Endpoint, s *side) { s.qp.Modify(Reset, QPAttr{}) },
+		"error":   func(_ *Endpoint, s *side) { s.qp.Modify(Errored, QPAttr{}) },
 		"destroy": func(_ *Endpoint, s *side) { s.qp.Destroy() },
 		"close":   func(*Endpoint, *side) {},
 	} {
@@ -438,7 +441,7 @@ func TestHeldBuffersAreFreed(t *testing.T) {
 	}
 }
 
-// Beyond its limit an endpoint drops what is ahead, and NAKs as any other.
+// Beyond its limit an endpoint drops packets behind gaps, and sends a NAK like any other.
 func TestHeldBuffersAreLimited(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
@@ -447,9 +450,9 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 	p.b.maxHeld = 4
 	p.la.tamper = losing(101, 101, 108, 109)
 	fill(a.mem, 1)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a2.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+	a2.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b2.mr.Addr, RKey: b2.mr.RKey})
 	a2.qp.snd.q.pd = a.pd
 	most := 0
@@ -461,13 +464,13 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 	require.True(t, bytes.Equal(a.mem[:20000], b.mem[:20000]) && bytes.Equal(a.mem[:20000],
 		b2.mem[:20000]))
 	require.NotZero(t, p.b.counters.DropAhead)
-	require.NotZero(t, p.b.counters.HeldDropped, "the second had its share")
+	require.NotZero(t, p.b.counters.HeldDropped, "the second queue pair got its share")
 	p.conserved()
 }
 
-// No packet leaves that the peer's SACK could not speak of.
+// No packet leaves that the peer's SACK could not report.
 func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
 		o.sack = 32
@@ -476,12 +479,12 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 		p.la.tamper = losing(110)
 		p.lb.tamper = losing(150)
 		for range 8 {
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+			a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		}
 		require.True(t, p.run(units.Second, func() bool {
 			require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32+20),
-				"a READ that begins within may end beyond")
+				"a READ that begins within the window may end beyond it")
 			if op == OpWrite {
 				require.LessOrEqual(t, a.qp.snd.sndNxt.Sub(a.qp.loss.una), int32(32))
 			}
@@ -492,16 +495,16 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 	}
 }
 
-// TestPlainRoCEv2WithoutAgreement looks at every frame of lossy traffic between endpoints that
-// agreed to nothing.
+// TestPlainRoCEv2WithoutAgreement checks every frame of lossy traffic between endpoints that agreed
+// to nothing.
 func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(defaults())
 	p.la.record, p.lb.record = true, true
 	p.la.tamper, p.lb.tamper = losing(103, 111, 120), losing(131, 122)
-	for _, op := range []SendOp{OpWrite, OpRead, OpSend} {
+	for _, op := range []Op{OpWrite, OpRead, OpSend} {
 		b.recv(t, 0, 0, 20000)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+		a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	}
 	p.await(a, 3)
@@ -514,44 +517,44 @@ func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	}
 }
 
-// The extension of whoever did not agree to it, of another connection, or about what was never
-// sent, changes nothing.
+// Packets of the extension from a peer that did not agree to it, of another connection, or about
+// packets never sent, have no effect.
 func TestForgedExtension(t *testing.T) {
 	type forged struct {
 		name  string
 		sack  uint16
 		op    wire.Opcode
 		psn   wire.PSN
-		tag   uint16 // beside the right one
+		tag   uint16 // added to the right one
 		bits  uint32
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}
 	for _, c := range []forged{
-		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Counters) uint64 {
+		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 {
+		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Stats) uint64 {
 			return c.DropTag
 		}},
-		{"SACK of what was never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
+		{"SACK of packets never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"SACK of nothing", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
+		{"empty SACK", 512, wire.XACK, 100, 0, 0, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"ACK of what was never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
+		{"ACK of packets never sent", 512, wire.XACK, 105, 0, 1, func(c *Stats) uint64 {
 			return c.DropGhostAck
 		}},
-		{"older than what is acknowledged", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
+		{"older than the newest ACK", 512, wire.XACK, 98, 0, 1, func(c *Stats) uint64 {
 			return c.DropStaleAck
 		}},
-		{"a whole one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
+		{"a valid one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Stats) uint64 {
 			return c.SelectiveAcks
 		}},
 	} {
@@ -563,7 +566,7 @@ func TestForgedExtension(t *testing.T) {
 			p.settle(units.Millisecond)
 			// b's packets do not arrive: 100 to 104 are outstanding
 			p.lb.tamper = func([]byte) int { return 0 }
-			b.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{b.mr.SGE(0, 5000)},
+			b.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{b.mr.SGE(0, 5000)},
 				RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})
 			p.settle(10 * units.Microsecond)
 			f := newForger(p, b)
@@ -587,9 +590,9 @@ func TestForgedExtension(t *testing.T) {
 			require.EqualValues(t, 1, c.count(&p.b.counters)-c.count(&was), "%+v", p.b.counters)
 			require.Equal(t, ReadyToSend, b.qp.State())
 			require.Empty(t, b.poll())
-			if c.name == "a whole one" {
+			if c.name == "a valid one" {
 				require.EqualValues(t, 2, p.b.counters.Retransmitted-was.Retransmitted,
-					"100 and 101; 102 is there")
+					"100 and 101; 102 has arrived")
 			} else {
 				require.Equal(t, was.Retransmitted, p.b.counters.Retransmitted)
 				require.Nil(t, b.qp.loss.recovery)
@@ -599,7 +602,7 @@ func TestForgedExtension(t *testing.T) {
 	}
 }
 
-// heard counts what congestion control hears.
+// heard counts the events that congestion control gets.
 type heard struct {
 	script
 	n map[cc.Kind]int
@@ -610,10 +613,10 @@ func (h *heard) On(ev *cc.Event, now units.Time) cc.Decision {
 	return h.script.On(ev, now)
 }
 
-// Congestion control hears of a loss once for a window, of every byte once, and of no delay that
-// a retransmission could have made.
+// A loss is reported to congestion control once for a window, every byte once, and no delay of a
+// retransmission.
 func TestWhatCongestionControlHears(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
 		h := &heard{n: map[cc.Kind]int{},
@@ -626,7 +629,7 @@ func TestWhatCongestionControlHears(t *testing.T) {
 			lossy = p.lb
 		}
 		lossy.tamper = losing(100, 103, 104, 110, 200, 205)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<18)},
+		a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<18)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.EqualValues(t, 1<<18, h.acked, op.String())
@@ -638,7 +641,7 @@ func TestWhatCongestionControlHears(t *testing.T) {
 	}
 }
 
-// Few packets outstanding have the shorter timeout, many the longer one.
+// With few packets outstanding the timeout is shorter than with many.
 func TestTwoTimeouts(t *testing.T) {
 	for _, c := range []struct {
 		packets int
@@ -652,7 +655,7 @@ func TestTwoTimeouts(t *testing.T) {
 		p.settle(units.Millisecond)
 		p.la.tamper = func([]byte) int { return 0 }
 		start := p.now
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, c.packets*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		require.True(t, p.run(units.Second, func() bool { return p.a.counters.Timeouts == 1 }))
 		late := p.now.Sub(start) - c.want
@@ -682,9 +685,9 @@ func (l *lossyPort) Send(class packet.Class, bufs []packet.Buf) int {
 }
 
 func TestNothingIsAllocatedInRecovery(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := selective()
-		o.mtu, o.timeout = MTU256, 1
+		o.mtu, o.timeout = 256, 1
 		la, lb := newCrossing(4096)
 		p := &pair{t: t}
 		var err error
@@ -705,20 +708,20 @@ func TestNothingIsAllocatedInRecovery(t *testing.T) {
 	}
 }
 
-// An offer is good for one connection, and what two of them agree to is accepted.
+// An offer is for one connection, and the agreement of two offers is accepted.
 func TestOffer(t *testing.T) {
 	p := newPair(t)
-	x, y := p.a.Offer(), p.b.Offer()
-	require.NotEqual(t, x.Tag, p.a.Offer().Tag)
+	x, y := p.a.Setup().Offer(), p.b.Setup().Offer()
+	require.NotEqual(t, x.Tag, p.a.Setup().Offer().Tag)
 	a := defaults().make(t, p.a)
-	require.NoError(t, a.qp.ToInit(InitAttr{}))
-	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024,
+	require.NoError(t, a.qp.Modify(Init, QPAttr{}))
+	rtr := QPAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: units.KiB,
 		Extension: wire.Agree(x, y)}
 	bad := rtr
 	bad.Extension.SACKBits = 33
-	require.ErrorIs(t, a.qp.ToRTR(bad), ErrInvalid)
-	require.NoError(t, a.qp.ToRTR(rtr))
+	require.ErrorIs(t, a.qp.Modify(ReadyToReceive, bad), ErrInvalid)
+	require.NoError(t, a.qp.Modify(ReadyToReceive, rtr))
 	require.True(t, a.qp.isSelective())
-	a.qp.ToReset()
+	a.qp.Modify(Reset, QPAttr{})
 	require.False(t, a.qp.isSelective())
 }

@@ -10,11 +10,11 @@ import (
 type sender struct {
 	q      *sendQueue
 	sndNxt wire.PSN // of the next packet to leave
-	done   uint32   // work requests completed: the oldest outstanding one
-	next   uint32   // work request whose packets leave now
-	begun  uint32   // one past the newest of which a packet has left
-	posted uint32   // one past the newest
-	packet uint32   // next packet within next
+	done   uint32   // the oldest work request that has not completed
+	next   uint32   // the work request whose packets leave now
+	begun  uint32   // one past the newest work request of which a packet has left
+	posted uint32   // one past the newest work request
+	packet uint32   // the next packet of next
 
 	packetsSent, bytesSent uint64
 }
@@ -22,7 +22,7 @@ type sender struct {
 // senderCold is the state of the sender that no packet touches.
 type senderCold struct {
 	cq        *CompletionQueue
-	pending   units.Bytes // in work requests that have not completed
+	pending   units.Bytes // bytes of work requests that have not completed
 	limit     uint32
 	maxInline uint16
 	maxSGE    uint8
@@ -38,7 +38,7 @@ func (snd *sender) init(init *QPInit) {
 	}
 }
 
-// clear forgets what was posted.
+// clear drops what was posted.
 func (snd *sender) clear() {
 	snd.sndNxt, snd.done, snd.next, snd.begun, snd.posted, snd.packet = 0, 0, 0, 0, 0, 0
 	snd.cold().pending = 0
@@ -54,13 +54,13 @@ func (snd *sender) slot(i uint32) uint32 { return i & uint32(len(snd.q.wqes)-1) 
 // oldest returns the oldest work request that has not completed.
 func (snd *sender) oldest() *sendWQE { return snd.at(snd.done) }
 
-// isIdle reports whether all that was posted has completed.
+// isIdle reports whether everything posted has completed.
 func (snd *sender) isIdle() bool { return snd.done == snd.posted }
 
-// hasNext reports whether a packet remains to be sent that has not left, or was taken back.
+// hasNext reports whether a packet is to be sent for the first time, or again after going back.
 func (snd *sender) hasNext() bool { return snd.next != snd.posted }
 
-// hasBegun reports whether packets of a work request have left that has not completed.
+// hasBegun reports whether packets have left of a work request that has not completed.
 func (snd *sender) hasBegun() bool { return snd.done != snd.begun }
 
 // nextPSN returns the PSN of the next packet to leave.
@@ -69,17 +69,17 @@ func (snd *sender) nextPSN() wire.PSN { return snd.sndNxt }
 // head returns the index of the oldest work request that has not completed.
 func (snd *sender) head() uint32 { return snd.done }
 
-// upcoming returns the work request whose packet leaves next, and which of its packets that is.
+// upcoming returns the work request whose packet leaves next, and the index of that packet.
 func (snd *sender) upcoming() (w *sendWQE, k uint32) { return snd.at(snd.next), snd.packet }
 
-// room returns how many work requests may be posted.
+// room returns how many more work requests may be posted.
 func (snd *sender) room() int { return int(snd.cold().limit - (snd.posted - snd.done)) }
 
-// waiting returns how many work requests are posted of which no packet has left.
+// waiting returns how many posted work requests have sent no packet.
 func (snd *sender) waiting() int { return int(snd.posted - snd.begun) }
 
-// begin sets what RTR→RTS sets.
-func (snd *sender) begin(a *RTSAttr) {
+// begin applies the attributes of RTR→RTS.
+func (snd *sender) begin(a *QPAttr) {
 	snd.sndNxt = a.SendPSN
 	snd.cold().reads = newOutstandingReads(a.MaxRdAtomic)
 }
@@ -91,10 +91,10 @@ func (snd *sender) finishOldest(s Status) {
 	snd.complete(w, s)
 }
 
-// skipOldest completes the oldest work request, no packet of which will leave any more.
+// skipOldest completes the oldest work request, of which no more packets will leave.
 func (snd *sender) skipOldest(s Status) {
 	w := snd.oldest()
-	if snd.begun == snd.done { // as far as SQD is concerned, which waits for what has begun
+	if snd.begun == snd.done { // for SQD, which waits for requests that have begun
 		snd.begun++
 	}
 	snd.done++
@@ -102,7 +102,7 @@ func (snd *sender) skipOldest(s Status) {
 	snd.complete(w, s)
 }
 
-// goBack makes the packet una the next to leave: the oldest that is not acknowledged.
+// goBack makes the packet una, the oldest that is not acknowledged, the next to leave.
 func (snd *sender) goBack(una wire.PSN) {
 	snd.sndNxt, snd.next, snd.packet = una, snd.done, 0
 	if snd.hasBegun() {
@@ -110,7 +110,7 @@ func (snd *sender) goBack(una wire.PSN) {
 	}
 }
 
-// cancelWaiting flushes the work requests of which no packet has left, and returns how many.
+// cancelWaiting flushes the work requests that have sent no packet, and returns how many.
 func (snd *sender) cancelWaiting() int {
 	n := snd.waiting()
 	for i := snd.begun; i != snd.posted; i++ {
@@ -129,10 +129,10 @@ func (snd *sender) flush() {
 	snd.cold().reads.clear()
 }
 
-// onReadsAnswered forgets the READs and atomics before una, which are answered.
+// onReadsAnswered removes the READs and atomics before una, which have been answered.
 func (snd *sender) onReadsAnswered(una wire.PSN) { snd.cold().reads.removeBefore(una) }
 
-// readEnd returns where the outstanding READ or atomic request that holds psn ends.
+// readEnd returns the end of the outstanding READ or atomic request that contains psn.
 func (snd *sender) readEnd(psn wire.PSN) wire.PSN { return snd.cold().reads.end(psn) }
 
 // release ends the use of the completion queue.
@@ -142,8 +142,8 @@ func (snd *sender) addStats(s *QPStats) {
 	s.PacketsSent, s.BytesSent = snd.packetsSent, snd.bytesSent
 }
 
-// left returns what is posted and not acknowledged. In a recovery what came behind the gap is not
-// acknowledged either.
+// left returns how many bytes are posted and not acknowledged. In a recovery, what arrived behind
+// the gap is not acknowledged either.
 func (snd *sender) left() units.Bytes {
 	qp := snd.conn()
 	if snd.done == snd.begun {
@@ -153,7 +153,7 @@ func (snd *sender) left() units.Bytes {
 	return snd.cold().pending - snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 }
 
-// outstanding returns what Event.Left reports: 0 only when nothing is posted, so messages without
+// outstanding returns the value of cc.Event.Left: 0 only if nothing is posted, so messages without
 // payload count as a byte.
 func (snd *sender) outstanding() units.Bytes {
 	if snd.done == snd.posted {

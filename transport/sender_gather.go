@@ -1,11 +1,11 @@
 package transport
 
-// gather copies len(dst) bytes from offset of the message into a packet.
+// gather copies len(dst) bytes at offset of the message into a packet.
 func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	if len(dst) == 0 {
 		return true
 	}
-	if w.flags&Inline != 0 {
+	if w.flags&inline != 0 {
 		at := int(slot)*int(snd.cold().maxInline) + int(offset)
 		copy(dst, snd.q.inline[at:at+len(dst)])
 		return true
@@ -23,15 +23,15 @@ func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	})
 }
 
-// eachPiece walks n bytes from offset of a request's scatter/gather list.
+// eachPiece visits n bytes at offset of a request's scatter/gather list.
 func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
 	visit func([]byte)) bool {
 	extra := snd.q.sges[slot*uint32(snd.cold().maxSGE-1):]
 	return walkSGEs(snd.q.pd, w.sge, extra, w.sges, offset, n, access, visit)
 }
 
-// walkSGEs visits n bytes from offset of a list of elements; false when the list is too short or
-// an element is not what its key allows.
+// walkSGEs visits n bytes at offset of a list of elements. It returns false if the list is too
+// short, or the key of an element does not allow the access.
 func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
 	access Access, visit func([]byte)) bool {
 	for i := uint8(0); i < count && n > 0; i++ {

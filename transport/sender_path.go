@@ -10,8 +10,8 @@ import (
 )
 
 // transmit sends up to quantum packets of the queue pair's requests. It returns how many, and
-// whether it would send more had it another turn; when it must wait for an event (an ACK, a timer,
-// a neighbour) that event gives it its next turn.
+// whether it would send more in another turn. If it must wait for an event (an ACK, a timer, a
+// neighbour), that event schedules the queue pair again.
 func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) {
 	qp := snd.conn()
 	if qp.ep.precedence == nil {
@@ -25,7 +25,7 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) 
 	return sent, again
 }
 
-// transmitNow does so, of a queue pair that no other one goes before.
+// transmitNow does so for a queue pair that need not let another one go first.
 func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
 	sent, again = snd.transmitPackets(now, quantum)
 	snd.conn().cong.reportSent(now)
@@ -63,11 +63,11 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again
 		w := snd.at(snd.next)
 		if snd.packet == 0 {
 			w.first = snd.sndNxt
-			if w.flags&Fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
+			if w.flags&fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
 				return sent, false
 			}
 		}
-		if qp.cong.hasRate() && sent > 0 { // since the packet before
+		if qp.cong.hasRate() && sent > 0 { // set by the packet before
 			return sent, true
 		}
 		var status sendStatus
@@ -96,29 +96,27 @@ type sendStatus uint8
 const (
 	sendDone    sendStatus = iota
 	sendBlocked            // by the window or the limit of outstanding READs
-	sendNoRoom             // in the port
-	sendFailed             // the local memory is not what the request says
+	sendNoRoom             // the port has none
+	sendFailed             // the local memory does not match the request
 )
 
-// hasWindow reports whether the window admits n bytes more of what was never sent. When it has
-// become
-// smaller since the newest packet left, and that asked for no ACK, one more must: nothing else
-// would ever open it.
+// hasWindow reports whether the window admits n more bytes that were never sent. If it has become
+// smaller since the newest packet left, and that asked for no ACK, one more packet must leave:
+// nothing else would open the window again.
 func (loss *lossRecovery) hasWindow(n uint32) bool {
 	qp := loss.conn()
 	return (qp.cong.hasRoom(n) || loss.unasked) && qp.snd.nextPSN().Sub(loss.una) < qp.reach()
 }
 
-// hasRoom reports whether the window admits n more bytes. Something must always be in flight, or
-// no ACK
-// would ever open it: a single packet passes a window smaller than itself.
+// hasRoom reports whether the window admits n more bytes. Something must always be in flight, or no
+// ACK would open the window: a single packet passes a window smaller than itself.
 func (cong *congestion) hasRoom(n uint32) bool {
 	qp := cong.conn()
 	return qp.loss.flight() == 0 || qp.loss.flight()+units.Bytes(n) <= cong.window
 }
 
-// acknowledgements are what an algorithm hears that is clocked by them: it gets one for each
-// packet, or for as many as the responder polls at a time.
+// acknowledgements are the events of an algorithm that is clocked by ACKs. Each of its packets asks
+// for one; the responder sends one for as many packets as it polls at a time.
 var acknowledgements = cc.Events(cc.ACK, cc.ECN, cc.RTT)
 
 // sendData sends the next packet of a SEND or WRITE.
@@ -152,7 +150,7 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 	return sendDone
 }
 
-// buildData puts packet k of a SEND or WRITE in line to leave; ask asks for an ACK.
+// buildData builds packet k of a SEND or WRITE and queues it for transmission; ask requests an ACK.
 func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	qp := snd.conn()
 	e := qp.ep
@@ -175,7 +173,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	} else if qp.cong.hasBolt() {
 		outer, extra = wire.XDATA, extension.BoltLen+int(op.Info().Ext)
 	}
-	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
+	flags, a := wire.Solicited.When(ends && w.flags&solicited != 0), qp.adm
 	if a != nil {
 		flags |= a.onLeave(e.now)
 		if a.hasGrants() {
@@ -216,27 +214,26 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	return sendDone
 }
 
-// markBegun notes that the request at next has left in part.
+// markBegun records that a packet of the request at next has left.
 func (snd *sender) markBegun() {
 	if snd.next == snd.begun {
 		snd.begun++
 	}
 }
 
-// hasRoomAfter reports whether a full packet may follow this one of size bytes without an ACK.
+// hasRoomAfter reports whether a full packet may follow this one, of size bytes, without an ACK.
 func (cong *congestion) hasRoomAfter(size, mtu uint32) bool {
 	qp := cong.conn()
 	return qp.loss.flight()+units.Bytes(size)+units.Bytes(mtu) <= cong.window
 }
 
-// isTimerLate says that the timer has run for a while: with a paced flow the next packet that
-// would ask
-// for an ACK may come after it has expired.
+// isTimerLate reports whether most of the timeout has passed: the next packet of a paced flow that
+// would ask for an ACK may leave after it has expired.
 func (loss *lossRecovery) isTimerLate(now units.Time) bool {
 	return loss.rtoAt != 0 && now.After(loss.rtoAt.Add(-loss.timeout/4*3))
 }
 
-// finishUnreliable completes what has left: nobody will acknowledge it.
+// finishUnreliable completes what has left: it will not be acknowledged.
 func (snd *sender) finishUnreliable() {
 	qp := snd.conn()
 	qp.loss.acceptAll(snd.sndNxt)
@@ -248,8 +245,8 @@ func (snd *sender) finishUnreliable() {
 	qp.noticeDrained()
 }
 
-// onSent moves on by n PSNs that carry, or ask for, size bytes; ask says whether an ACK was asked
-// for.
+// onSent records that n PSNs left that carry, or ask for, size bytes; ask is true if an ACK was
+// requested.
 func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
 	qp, first := snd.conn(), snd.sndNxt
 	snd.count(size)
@@ -268,7 +265,7 @@ func (snd *sender) count(size uint32) {
 	snd.bytesSent += uint64(size)
 }
 
-// onSent takes n PSNs from first on as under way, which carry, or ask for, size bytes.
+// onSent records that n PSNs from first on are in flight that carry, or ask for, size bytes.
 func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now units.Time) {
 	qp, next := loss.conn(), first.Add(n)
 	loss.unasked = !asked
@@ -276,7 +273,7 @@ func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now
 		loss.inFlight += units.Bytes(size)
 		qp.ep.stake.ask(now)
 	} else {
-		loss.una = next // nobody will acknowledge it: no window holds the rest of the message
+		loss.una = next // not acknowledged: no window holds back the rest of the message
 	}
 	if !next.After(loss.sndMax) {
 		loss.cold().retransmitted++

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -8,17 +9,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// PostSend puts a work request into the send queue (ibv_post_send). The request is copied; with
-// Inline its data too. What cannot be queued is refused with an error and changes nothing; what
-// goes wrong later ends in a completion.
+// PostSend puts a work request into the send queue (ibv_post_send). It copies the request, and with
+// Inline its data. If it returns an error, the request has no effect; a later failure ends in a
+// completion with an error.
 func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	if wr.Op >= sendOps {
 		return fmt.Errorf("transport: QP %#x: post send: %v: %w", uint32(qp.Num), wr.Op, ErrInvalid)
 	}
 	switch qp.state {
 	case ReadyToSend, SQDrained:
-	case Errored: // ends at once, as in libibverbs
-		w := sendWQE{id: wr.ID, op: wr.Op, flags: Signaled}
+	case Errored: // completes at once, as in libibverbs
+		w := sendWQE{id: wr.ID, op: wr.Op, flags: signaled}
 		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
 	default:
@@ -36,7 +37,7 @@ func (snd *sender) post(wr *WorkRequest) error {
 	}
 	slot := snd.slot(snd.posted)
 	w := snd.at(snd.posted)
-	if len(wr.SGList) == 1 && wr.Flags&Inline == 0 {
+	if len(wr.SGList) == 1 && !wr.Inline {
 		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
 	} else if err := snd.takeSource(w, wr, slot); err != nil {
 		return err
@@ -46,7 +47,7 @@ func (snd *sender) post(wr *WorkRequest) error {
 			return err
 		}
 	}
-	w.id, w.op, w.flags = wr.ID, wr.Op, wr.Flags
+	w.id, w.op, w.flags = wr.ID, wr.Op, wr.flags()
 	w.remoteAddr, w.rkey = wr.RemoteAddr, wr.RKey
 	w.imm = wr.Imm
 	if wr.Op == OpSendInv {
@@ -72,7 +73,7 @@ func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
 		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num),
 			fmt.Sprintf(format, args...), ErrInvalid)
 	}
-	if wr.Flags&Inline != 0 {
+	if wr.Inline {
 		if wr.Op >= OpRead {
 			return refuse("%v cannot be inline", wr.Op)
 		}
@@ -104,7 +105,7 @@ func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
 	return nil
 }
 
-// checkRequest looks at what not every request needs.
+// checkRequest checks what only some requests need.
 func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error {
 	qp := snd.conn()
 	refuse := func(err error, format string, args ...any) error {
@@ -117,10 +118,10 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 	switch qp.Type {
 	case RC:
 		if wr.Op.hasResponse() && snd.cold().reads.limit() == 0 {
-			return refuse(ErrUnsupported, "max_rd_atomic is 0")
+			return refuse(errors.ErrUnsupported, "max_rd_atomic is 0")
 		}
 		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
-			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d, a READ may take %d",
+			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d; want at most %d",
 				w.length, n, qp.mtu, maxReadPSNs)
 		}
 		if wr.Op.isAtomic() {
@@ -131,19 +132,19 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		}
 	case UC:
 		if wr.Op.hasResponse() || wr.Op == OpSendInv {
-			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+			return refuse(errors.ErrUnsupported, "%v has no such operation", qp.Type)
 		}
 	case UD:
 		switch {
 		case wr.Op != OpSend && wr.Op != OpSendImm:
-			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+			return refuse(errors.ErrUnsupported, "%v has no such operation", qp.Type)
 		case wr.AH == nil || wr.AH.ep != qp.ep || wr.AH.pd == nil:
-			return refuse(ErrInvalid, "no address handle of this endpoint that is not destroyed")
+			return refuse(ErrInvalid, "want an address handle of this endpoint, not destroyed")
 		case wr.RemoteQPN > wire.QPNMask:
 			return refuse(ErrInvalid, "queue pair number %#x has more than 24 bits",
 				uint32(wr.RemoteQPN))
 		case w.length > qp.mtu:
-			return refuse(ErrInvalid, "%d bytes, a datagram holds %d", w.length, qp.mtu)
+			return refuse(ErrInvalid, "%d bytes; a datagram holds at most %d", w.length, qp.mtu)
 		}
 		snd.q.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
 	}
@@ -169,14 +170,14 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	return err
 }
 
-// complete makes the completion of a send work request, when it is asked for or an error.
+// complete adds the completion of a send work request if it is signaled, or failed.
 func (snd *sender) complete(w *sendWQE, s Status) {
 	qp := snd.conn()
 	snd.cold().pending -= units.Bytes(w.length)
 	if qp.adm != nil {
 		qp.adm.onCompleted(w)
 	}
-	if s == StatusSuccess && w.flags&Signaled == 0 && !snd.cold().signalAll {
+	if s == StatusSuccess && w.flags&signaled == 0 && !snd.cold().signalAll {
 		return
 	}
 	wc := snd.cold().cq.next()
@@ -184,14 +185,14 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(w.id, s, completionOf[w.op], qp.Num)
+	wc.set(w.id, s, w.op, qp.Num)
 	if w.op.hasResponse() && s == StatusSuccess {
 		wc.ByteLen = w.length
 	}
 	snd.cold().cq.add(wc, false)
 }
 
-// completeRecv makes the completion of a receive that holds no message.
+// completeRecv adds the completion of a receive that holds no message.
 func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
 	qp := rcv.conn()
 	wc := rcv.cq.next()
@@ -199,12 +200,12 @@ func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(id, s, CompRecv, qp.Num)
+	wc.set(id, s, OpRecv, qp.Num)
 	rcv.cq.add(wc, solicited)
 }
 
-// cqOverran stops a queue pair whose completion was lost: a program must not go on as if nothing
-// was. The flag keeps the flush, which loses more, from coming here again.
+// cqOverran stops a queue pair that lost a completion: the program must not go on as if it had all
+// of them. The state keeps the flush, which loses more, from coming here again.
 func (qp *QueuePair) cqOverran() {
 	if qp.state != Errored {
 		qp.state = Errored // so that no packet is handled before Poll flushes it

@@ -5,8 +5,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sendRead sends a READ request for as much of the rest of the message as the window admits, or an
-// atomic. The PSNs of the request are those of its responses.
+// sendRead sends an atomic, or a READ request for as much of the rest of the message as the window
+// admits. The request takes the PSNs of its responses.
 func (snd *sender) sendRead(w *sendWQE, now units.Time) sendStatus {
 	qp := snd.conn()
 	first := snd.sndNxt == qp.loss.highest()
@@ -40,8 +40,8 @@ func (snd *sender) sendRead(w *sendWQE, now units.Time) sendStatus {
 	return sendDone
 }
 
-// buildRead puts a request for size bytes from packet k of a READ on, or an atomic, in line to
-// leave.
+// buildRead builds an atomic, or a request for size bytes from packet k of a READ on, and queues it
+// for transmission.
 func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	qp := snd.conn()
 	e := qp.ep
@@ -76,13 +76,13 @@ func (snd *sender) buildRead(w *sendWQE, slot, k, size uint32) sendStatus {
 	return sendDone
 }
 
-// readBurst is how long the responses to one request of a paced READ take at the flow's rate: they
-// leave the responder as fast as its port goes.
+// readBurst is how long the responses to one request of a paced READ take at the flow's rate, at
+// most: they leave the responder as fast as its port allows.
 const readBurst = 10 * units.Microsecond
 
-// readRoom returns how many packets one request of a READ may ask for: what the window admits, and
-// no longer a burst than the pace does, unless as many requests as may be outstanding would then
-// not fill the window.
+// readRoom returns how many packets one request of a READ may ask for: as many as the window
+// admits, and with a pace no longer a burst than readBurst, unless as many requests as may be
+// outstanding would then not fill the window.
 func (snd *sender) readRoom() uint32 {
 	qp := snd.conn()
 	room := qp.cong.limit() - qp.loss.flight()

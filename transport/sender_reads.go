@@ -2,8 +2,8 @@ package transport
 
 import "github.com/goroce/goroce/transport/wire"
 
-// outstandingReads remembers where each outstanding READ or atomic request ends, oldest first. What
-// is requested again is requested in the same pieces: the responder then recognises each as a
+// outstandingReads has the end of each outstanding READ or atomic request, oldest first. What is
+// requested again is requested in the same pieces: then the responder recognises each as a
 // duplicate of one request, and never has more than max_rd_atomic of them to answer. A nil
 // *outstandingReads has room for none.
 type outstandingReads struct {
@@ -38,7 +38,7 @@ func (o *outstandingReads) at(i uint32) wire.PSN {
 	return o.ends[(o.head+i)%uint32(len(o.ends))]
 }
 
-// add notes a request whose last response is the packet before end.
+// add adds a request whose last response is the packet before end.
 func (o *outstandingReads) add(end wire.PSN) {
 	o.ends[(o.head+o.n)%uint32(len(o.ends))] = end
 	o.n++
@@ -52,7 +52,7 @@ func (o *outstandingReads) removeBefore(una wire.PSN) {
 	}
 }
 
-// end returns where the outstanding request that holds psn ends.
+// end returns the end of the outstanding request that contains psn.
 func (o *outstandingReads) end(psn wire.PSN) wire.PSN {
 	for i := uint32(0); o != nil && i < o.n; i++ {
 		if end := o.at(i); end.After(psn) {

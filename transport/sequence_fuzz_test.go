@@ -12,12 +12,12 @@ import (
 )
 
 // FuzzPacketSequence forges packets toward both ends of a connection, near its PSNs and with its
-// tags, among what it sends itself. Whatever comes: every request ends once, no buffer is lost, and
-// no more is kept than may be.
+// tags, among its own traffic. Whatever arrives, every request ends once, no buffer is lost, and no
+// more is kept than allowed.
 //
 // Each step takes seven bytes: what is posted and to whom the packet goes, its opcode, its distance
-// from the PSN that is expected or outstanding, flags, payload, the random numbers of its contents,
-// and how long until the next.
+// from the PSN that is expected or outstanding, flags, payload, the seed of its contents, and the
+// time until the next step.
 func FuzzPacketSequence(f *testing.F) {
 	f.Add([]byte{1, 3, byte(wire.RCAck), 0, 1, 0, 7, 1, 0, byte(wire.RCSendOnly), 2, 0, 8, 1, 2})
 	f.Add([]byte{1, 5, byte(wire.XACK), 1, 3, 36, 9, 3, 4, byte(wire.RCReadRequest), 255, 1, 0, 2,
@@ -57,7 +57,7 @@ func FuzzPacketSequence(f *testing.F) {
 				if data[0]>>(1+i)&1 == 0 {
 					continue
 				}
-				op, far := []SendOp{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b,
+				op, far := []Op{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b,
 					a}[i]
 				if op == OpSend && far.qp.State() != Errored {
 					far.recv(t, 1<<32, 0, 4096)
@@ -66,14 +66,14 @@ func FuzzPacketSequence(f *testing.F) {
 				if op != OpFetchAdd {
 					n = int(data[0]) * 12
 				}
-				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Flags: Signaled,
+				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Signaled: true,
 					SGList: []SGE{x.mr.SGE(0, n)}, RemoteAddr: far.mr.Addr, RKey: far.mr.RKey})
 				posted[i]++
 			}
 			l.inbox = append(l.inbox, l.filled(sequenced(to, peer, data)))
 			settle(units.Duration(data[6]) * units.Microsecond / 16)
 			for _, x := range []*side{a, b} {
-				h := x.ep.Holdings()
+				h := x.ep.Stats().Holdings
 				require.LessOrEqual(t, h.Buffers, x.ep.maxHeld)
 				require.LessOrEqual(t, max(h.Gaps, h.Recoveries), 1)
 				require.LessOrEqual(t, h.Neighbors, 2)
@@ -81,7 +81,7 @@ func FuzzPacketSequence(f *testing.F) {
 		}
 		settle(10 * units.Millisecond)
 		for i, x := range []*side{a, b} {
-			x.qp.ToError()
+			x.qp.Modify(Errored, QPAttr{})
 			ended := 0
 			for _, wc := range x.poll() {
 				if wc.ID < 1<<32 {
@@ -97,18 +97,18 @@ func FuzzPacketSequence(f *testing.F) {
 	})
 }
 
-// mostRounds is far more than 64 packets and what they provoke take.
+// mostRounds is far more rounds than 64 packets and their consequences take.
 const mostRounds = 200_000
 
-// sequenced is the packet of a step, from a peer.
+// sequenced returns the packet of a step, as if from a peer.
 func sequenced(to, from *side, step []byte) []byte {
-	op, at := wire.Opcode(step[1]), to.qp.PSNs()
+	op, at := wire.Opcode(step[1]), to.qp.Query()
 	if op.Info().Name == "" {
 		op = wire.RCAck
 	}
-	psn := at.Expected
+	psn := at.RecvPSN
 	if !op.Info().Request {
-		psn = at.Unacknowledged
+		psn = at.UnackedPSN
 	}
 	psn = psn.Add(uint32(int32(int8(step[2]))) & wire.PSNMask)
 	var tmpl wire.Template

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// victim is an endpoint with a communication manager, and a link from which anybody may send to it.
+// victim is an endpoint with a communication manager, and a link from which anyone may send to it.
 type victim struct {
 	t    testing.TB
 	now  units.Time
@@ -32,12 +32,12 @@ func newVictim(t testing.TB) *victim {
 	require.NoError(t, err)
 	v.cm, err = rdmacm.New(rdmacm.Config{Seed: 1})
 	require.NoError(t, err)
-	require.NoError(t, v.ep.Manage(v.cm))
+	require.NoError(t, v.ep.Setup().Manage(v.cm))
 	return v
 }
 
-// hears delivers a message from an address to queue pair 1.
-func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
+// deliver delivers a message from an address to queue pair 1.
+func (v *victim) deliver(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	var tmpl wire.Template
 	require.NoError(v.t,
 		tmpl.Set(wire.Address{SrcMAC: from, DstMAC: v.link.mac, Src: ip,
@@ -53,8 +53,8 @@ func (v *victim) hears(from [6]byte, ip netip.Addr, m rdmacm.Message) {
 	v.link.inbox = append(v.link.inbox, one[0])
 }
 
-// says polls once and returns the frames that leave.
-func (v *victim) says() (frames [][]byte) {
+// poll polls once and returns the frames that leave.
+func (v *victim) poll() (frames [][]byte) {
 	v.ep.Poll(v.now)
 	for _, b := range v.link.peer.inbox {
 		frames = append(frames, append([]byte(nil), b.Data()...))
@@ -64,31 +64,31 @@ func (v *victim) says() (frames [][]byte) {
 	return frames
 }
 
-// An answer of the communication manager goes to where its question came from, and the sender, whom
-// anybody may have invented, is no neighbour because of it.
+// An answer of the communication manager goes to where its question came from, and creates no
+// neighbour: the question's source may be forged.
 func TestAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	for i := range neigh.MaxEntries + 1 {
 		ip := netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200), byte(1 + i%200)})
 		mac := [6]byte{2, 0x66, 0, 0, byte(i >> 8), byte(i)}
-		// of a connection that nobody knows
+		// of an unknown connection
 		var m rdmacm.Message = &rdmacm.DREQ{LocalID: 1, RemoteID: 2}
 		if i%2 == 1 {
-			m = &rdmacm.REQ{LocalID: 1, Service: 1} // nobody listens
+			m = &rdmacm.REQ{LocalID: 1, Service: 1} // no such service
 		}
-		v.hears(mac, ip, m)
-		frames := v.says()
-		require.Len(t, frames, 1, "the answer, and no question")
+		v.deliver(mac, ip, m)
+		frames := v.poll()
+		require.Len(t, frames, 1, "the answer, and no address resolution")
 		require.Equal(t, mac, [6]byte(frames[0]))
-		_, known := v.ep.Neighbors().Known(ip)
+		_, known := v.ep.Setup().Neighbors().Known(ip)
 		require.False(t, known)
 	}
-	require.Zero(t, v.ep.Neighbors().Counters().Evicted)
+	require.Zero(t, v.ep.Setup().Neighbors().Counters().Evicted)
 	v.queuePair(AddressVector{IP: netip.MustParseAddr("10.0.0.7")})
 }
 
-// What a connection says later than at once, when its program has decided, goes the same way.
+// A later answer, when the program has decided, takes the same path.
 func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
@@ -97,28 +97,29 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 		LocalResponseTimeout: 8, MaxCMRetries: 3,
 		Primary: rdmacm.Path{LocalGID: ip, RemoteGID: netip.MustParseAddr("10.0.0.2")}}
 	rdmacm.IPHeader{Source: ip, Destination: netip.MustParseAddr("10.0.0.2")}.Put(r.Private[:])
-	v.hears(mac, ip, &r)
-	require.Empty(t, v.says())
+	v.deliver(mac, ip, &r)
+	require.Empty(t, v.poll())
 	event, ok := v.cm.Event()
 	require.True(t, ok)
 	require.NoError(t, event.Conn.Accept(rdmacm.Offer{QPN: 0x99, PSN: 1}, v.now))
-	for tries := 0; tries < 5; { // the REP, again and again, and at last a REJ
-		for _, frame := range v.says() {
+	for tries := 0; tries < 5; { // the REP is repeated, and a REJ follows
+		for _, frame := range v.poll() {
 			require.Equal(t, mac, [6]byte(frame))
 			tries++
 		}
 		v.now = v.now.Add(units.Second)
 	}
-	require.False(t, v.ep.Busy())
+	require.False(t, v.ep.Loop().IsBusy())
 }
 
-// The next hop that the table knows goes before the address that a frame claims to come from.
+// A next hop in the neighbour table takes precedence over the address from which a frame claims to
+// come.
 func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v := newVictim(t)
 	ip := netip.MustParseAddr("10.0.0.7")
-	_, err := v.ep.Neighbors().Resolve(ip, v.now)
+	_, err := v.ep.Setup().Neighbors().Resolve(ip, v.now)
 	require.NoError(t, err)
-	v.says()
+	v.poll()
 	real := [6]byte{2, 0, 0, 0, 0, 7}
 	reply := make([]byte, 60) // ARP, RFC 826
 	copy(reply, v.link.mac[:])
@@ -133,29 +134,28 @@ func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v.link.Alloc(one[:])
 	one[0].SetLen(copy(one[0].Room(), reply))
 	v.link.inbox = append(v.link.inbox, one[0])
-	require.Empty(t, v.says())
-	v.hears([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	frames := v.says()
+	require.Empty(t, v.poll())
+	v.deliver([6]byte{2, 0x66, 0, 0, 0, 1}, ip, &rdmacm.DREQ{LocalID: 1, RemoteID: 2})
+	frames := v.poll()
 	require.Len(t, frames, 1)
 	require.Equal(t, real, [6]byte(frames[0]))
 }
 
-// A frame that claims to come from a group of stations is dropped: nobody could be answered.
+// A frame that claims to come from a group address is dropped: it could not be answered.
 func TestManagementFromAGroup(t *testing.T) {
 	v := newVictim(t)
-	v.hears([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
+	v.deliver([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
 		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
-	require.Empty(t, v.says())
-	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
+	require.Empty(t, v.poll())
+	require.EqualValues(t, 1, v.ep.Stats().DropManagement)
 }
 
-// Queue pairs and address handles hold their neighbours, from when they name them until they are
-// reset or destroyed.
+// Queue pairs and address handles hold their neighbours until they are reset or destroyed.
 func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
-			return qp.ToReset
+			return func() { _ = qp.Modify(Reset, QPAttr{}) }
 		},
 		"destroyed": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
@@ -171,11 +171,11 @@ func TestNeighboursAreHeld(t *testing.T) {
 			v := newVictim(t)
 			held := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
 			end := use(v, held)
-			entry, err := v.ep.Neighbors().Resolve(held.IP, v.now)
+			entry, err := v.ep.Setup().Neighbors().Resolve(held.IP, v.now)
 			require.NoError(t, err)
 			others := func() {
 				for i := range 2 * neigh.MaxEntries {
-					_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0,
+					_, err := v.ep.Setup().Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0,
 						byte(1 + i/200), byte(1 + i%200)}), v.now)
 					require.NoError(t, err)
 				}
@@ -195,13 +195,14 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	require.NoError(v.t, err)
 	qp, err := v.ep.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
 	require.NoError(v.t, err)
-	require.NoError(v.t, qp.ToInit(InitAttr{}))
-	require.NoError(v.t, qp.ToRTR(RTRAttr{Path: to, PathMTU: MTU1024, DestQPN: 17}))
+	require.NoError(v.t, qp.Modify(Init, QPAttr{}))
+	require.NoError(v.t,
+		qp.Modify(ReadyToReceive, QPAttr{Path: to, PathMTU: units.KiB, DestQPN: 17}))
 	return qp
 }
 
-// A datagram that waits for its neighbour leaves although its address handle was destroyed, and its
-// neighbour forgotten.
+// A datagram that waits for its neighbour leaves although its address handle was destroyed and its
+// neighbour evicted.
 func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	v := newVictim(t)
 	to := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
@@ -211,12 +212,12 @@ func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	forgotten := ah.neighbor
 	ah.Destroy()
 	for i := range 2 * neigh.MaxEntries {
-		_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200),
+		_, err := v.ep.Setup().Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200),
 			byte(1 + i%200)}), v.now)
 		require.NoError(t, err)
 	}
 	require.True(t, forgotten.Evicted())
 	require.False(t, ah.resolved())
-	require.NotSame(t, forgotten, ah.neighbor, "it is asked for again")
+	require.NotSame(t, forgotten, ah.neighbor, "it is resolved again")
 	require.False(t, ah.neighbor.Evicted())
 }

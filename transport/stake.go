@@ -2,31 +2,27 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// stake is until when an endpoint expects an answer: whoever polls it should not sleep before.
+// stake is the time until which an endpoint expects an answer, and its poller should not sleep.
 type stake struct {
-	asked units.Time     // something left that the peer answers
+	asked units.Time     // when a packet last left that requires a response
 	until units.Time     // a few round trips later
-	trip  units.Duration // smoothed: how long answers take
+	trip  units.Duration // smoothed time until a response
 }
 
-// Of how many round trips of the endpoint an answer may take, and the bounds of that. An answer
-// that has not come by then waits for the peer, or was lost, which a timer finds out.
+// How many of the endpoint's round trips an answer may take, and the bounds of that time. An answer
+// that has not come by then waits for the peer, or was lost, which a timer detects.
 const (
 	stakeTrips = 4
 	leastStake = 100 * units.Microsecond
 	mostStake  = 2 * units.Millisecond
 )
 
-// ask notes that something leaves that the peer answers.
+// ask records that a packet leaves that requires a response.
 func (s *stake) ask(now units.Time) {
 	s.asked, s.until = now, now.Add(min(max(stakeTrips*s.trip, leastStake), mostStake))
 }
 
-// answered notes that nothing of a queue pair is outstanding any more.
+// answered records that a queue pair has nothing outstanding any more.
 func (s *stake) answered(now units.Time) {
 	s.trip += (min(now.Sub(s.asked), mostStake) - s.trip) / 8
 }
-
-// AtStake reports whether an answer is under way that should not find the endpoint asleep: to data
-// or a probe that left within the last few round trips.
-func (e *Endpoint) AtStake(now units.Time) bool { return now.Before(e.stake.until) }

@@ -9,22 +9,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// For how long something is at stake follows from how long answers took, within bounds.
+// How long a response is expected follows from how long responses took, within bounds.
 func TestStake(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		answers units.Duration // each of many
+		answers units.Duration // the time that each of many responses takes
 		want    units.Duration
 	}{
-		{"nothing was answered yet", 0, 100 * us},
-		{"answers of 5 us", 5 * us, 100 * us},
-		{"answers of 50 us", 50 * us, 200 * us},
-		{"answers of 1 ms", units.Millisecond, 2 * units.Millisecond},
-		{"answers of a second", units.Second, 2 * units.Millisecond},
+		{"no responses yet", 0, 100 * us},
+		{"responses of 5 us", 5 * us, 100 * us},
+		{"responses of 50 us", 50 * us, 200 * us},
+		{"responses of 1 ms", units.Millisecond, 2 * units.Millisecond},
+		{"responses of a second", units.Second, 2 * units.Millisecond},
 	} {
 		var e Endpoint
 		now := at(10)
-		assert.False(t, e.AtStake(now), "nothing has left")
+		assert.False(t, e.Loop().ExpectsResponse(now), "nothing has left")
 		for range 100 {
 			if c.answers > 0 {
 				e.stake.ask(now)
@@ -33,15 +33,15 @@ func TestStake(t *testing.T) {
 			}
 		}
 		now = now.Add(units.Second)
-		assert.False(t, e.AtStake(now), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now), c.name)
 		e.stake.ask(now)
 		assert.InDelta(t, c.want.Microseconds(), e.stake.until.Sub(now).Microseconds(), 0.1, c.name)
-		assert.True(t, e.AtStake(now.Add(c.want*99/100)), c.name)
-		assert.False(t, e.AtStake(now.Add(c.want*101/100)), c.name)
+		assert.True(t, e.Loop().ExpectsResponse(now.Add(c.want*99/100)), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now.Add(c.want*101/100)), c.name)
 	}
 }
 
-// One long answer moves it by an eighth.
+// One late answer counts one eighth.
 func TestStakeIsSmoothed(t *testing.T) {
 	var s stake
 	s.ask(at(0))
@@ -53,11 +53,11 @@ func TestStakeIsSmoothed(t *testing.T) {
 	s.ask(at(2000))
 	s.answered(at(4_000_000))
 	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.trip,
-		"no answer counts as more than 2 ms")
+		"an answer counts as at most 2 ms")
 }
 
-// Data and probes are at stake, until a while after the newest left; answers to the peer are not,
-// nor is what nobody acknowledges.
+// A response is expected to data and probes, until a while after the newest left; not to responses,
+// nor to packets that are not acknowledged.
 func TestWhatIsAtStake(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -75,7 +75,7 @@ func TestWhatIsAtStake(t *testing.T) {
 		{"a WRITE of the peer's", func(p *pair, a, b *side, _ *steered) {
 			b.write(p.t, a, 64)
 		}, RC, false, true},
-		{"a WRITE that nobody acknowledges", func(p *pair, a, b *side, _ *steered) {
+		{"a WRITE that is not acknowledged", func(p *pair, a, b *side, _ *steered) {
 			a.write(p.t, b, 64)
 		}, UC, false, false},
 		{"a probe", func(p *pair, _, _ *side, s *steered) { s.probeAt(p.now) }, RC, true, false},
@@ -87,13 +87,14 @@ func TestWhatIsAtStake(t *testing.T) {
 		}
 		p, a, b, s := steeredPair(t, o)
 		p.settle(10 * units.Millisecond)
-		require.False(t, p.a.AtStake(p.now), c.name)
+		require.False(t, p.a.Loop().ExpectsResponse(p.now), c.name)
 		c.do(p, a, b, s)
 		p.settle(50 * us)
-		assert.Equal(t, c.ours, p.a.AtStake(p.now), c.name)
-		assert.Equal(t, c.theirs, p.b.AtStake(p.now), c.name)
+		assert.Equal(t, c.ours, p.a.Loop().ExpectsResponse(p.now), c.name)
+		assert.Equal(t, c.theirs, p.b.Loop().ExpectsResponse(p.now), c.name)
 		p.settle(units.Millisecond)
-		assert.False(t, p.a.AtStake(p.now), "%s: the answer came, or will not", c.name)
-		assert.False(t, p.b.AtStake(p.now), c.name)
+		assert.False(t, p.a.Loop().ExpectsResponse(p.now), "%s: the answer arrived, or will not",
+			c.name)
+		assert.False(t, p.b.Loop().ExpectsResponse(p.now), c.name)
 	}
 }

@@ -2,72 +2,14 @@ package transport
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
-
-// InitAttr is what RESET→INIT sets.
-type InitAttr struct {
-	Access Access // what the peer may do through this queue pair
-	PKey   uint16 // 0 means the default partition, 0xffff
-	QKey   uint32 // UD
-}
-
-// AddressVector says how to reach a peer.
-type AddressVector struct {
-	IP           netip.Addr
-	Source       netip.Addr // one of ours; zero: chosen by IP
-	TrafficClass uint8      // DSCP and ECN
-	HopLimit     uint8      // 0 means 64
-	FlowLabel    uint32     // IPv6
-	SourcePort   uint16     // UDP; 0: chosen from the queue pair numbers, 0xC000..0xFFFF
-}
-
-// RTRAttr is what INIT→RTR sets: how to reach the peer, and what to expect of it.
-type RTRAttr struct {
-	Path            AddressVector
-	PathMTU         units.Bytes
-	DestQPN         wire.QPN
-	RecvPSN         wire.PSN // of the first packet from the peer
-	MaxDestRdAtomic int      // READs and atomics of the peer that we answer at a time
-	MinRNRTimer     uint8    // code of the time the peer shall wait after an RNR NAK
-	// AnswerClass is the traffic class of ACKs and CNPs, which carry no payload and should not wait
-	// behind data; 0 means the path's. They are never ECN capable.
-	AnswerClass uint8
-
-	// Extension is what came of Endpoint.Offer and the peer's offer (wire.Agree). The zero value is
-	// plain RoCEv2, with go-back-N; FeatureSACK makes a reliable connection repeat selectively.
-	Extension wire.Agreement
-}
-
-// RTSAttr is what RTR→RTS sets: how to send.
-type RTSAttr struct {
-	SendPSN     wire.PSN // of our first packet
-	Timeout     uint8    // 4.096 µs · 2^Timeout; 0 never times out
-	RetryCount  uint8    // 0..7
-	RNRRetry    uint8    // 0..7, 7 for ever
-	MaxRdAtomic int      // READs and atomics of ours outstanding at a time
-
-	// RTOLow and RTOHigh are used instead of Timeout when not zero: RTOLow while fewer than three
-	// packets are outstanding, RTOHigh otherwise (IRN section 3.1; its experiments have 100 µs and
-	// 320 µs).
-	RTOLow, RTOHigh units.Duration
-	// MaxInFlight bounds the window of congestion control, for instance by the path's
-	// bandwidth-delay product (IRN section 3.2); 0 does not.
-	MaxInFlight units.Bytes
-	// Reordering is how much later than a packet behind it a packet may arrive and not count as
-	// lost: networks with priorities or several paths reorder. Only with selective repeat; 0 takes
-	// each gap as a loss at once.
-	Reordering units.Duration
-	// Class is the class that requests leave in: ClassData, the zero value, or one from
-	// packet.Classes on, where the port has such. Queue pairs of a higher one go first.
-	Class packet.Class
-}
 
 func (qp *QueuePair) want(op string, states ...State) error {
 	if qp.ep.qps.find(qp.Num) != qp {
@@ -88,41 +30,86 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 		fmt.Sprintf(format, args...), ErrInvalid)
 }
 
-// ToReset forgets everything the queue pair was doing, without completions.
-func (qp *QueuePair) ToReset() {
-	if qp.ep.qps.find(qp.Num) == qp { // or else its flow's name may be another's
-		qp.clear()
+// Modify moves the queue pair to a state, with the attributes of that state (ibv_modify_qp):
+//
+//   - Init, from Reset: receives may be posted. From Init it changes the attributes.
+//   - ReadyToReceive, from Init: packets are accepted. With UD only the state changes.
+//   - ReadyToSend, from ReadyToReceive: requests leave. From SQDrained, without attributes:
+//     requests leave again.
+//   - SQDrained, from ReadyToSend: no further request begins. AsyncSQDrained follows when none is
+//     outstanding.
+//   - Errored: requests and receives complete with StatusWRFlushErr. From Reset it has no effect.
+//   - Reset, from any state: requests and receives end without completions.
+func (qp *QueuePair) Modify(to State, a QPAttr) error {
+	switch to {
+	case Reset:
+		return qp.reset()
+	case Init:
+		return qp.toInit(&a)
+	case ReadyToReceive:
+		return qp.toRTR(&a)
+	case ReadyToSend:
+		return qp.toRTS(&a)
+	case SQDrained:
+		return qp.toSQD()
+	case Errored:
+		if qp.state != Reset && qp.state != Errored {
+			qp.fail()
+		}
+		return nil
 	}
+	return qp.bad("modify", "no such state: %d", uint8(to))
 }
 
-// ToInit moves RESET→INIT. Receives may be posted from now on.
-func (qp *QueuePair) ToInit(a InitAttr) error {
+// reset forgets everything in progress, unless the queue pair is destroyed: its number, and its
+// flow's name, may be another's then.
+func (qp *QueuePair) reset() error {
+	if qp.ep.qps.find(qp.Num) != qp {
+		return qp.want("RESET")
+	}
+	qp.clear()
+	return nil
+}
+
+func (qp *QueuePair) toInit(a *QPAttr) error {
 	if err := qp.want("INIT", Reset, Init); err != nil {
 		return err
 	}
 	if a.PKey == 0 {
 		a.PKey = 0xffff
 	}
+	if a.Algorithm != nil {
+		qp.replaceAlgorithm(a.Algorithm)
+	}
+	if a.Gate != nil || len(a.Granters) > 0 {
+		if err := qp.admit(a.Gate, a.Granters...); err != nil {
+			return err
+		}
+	}
+	if a.ConsumeOnPost {
+		if err := qp.consumeOnPost(); err != nil {
+			return err
+		}
+	}
 	qp.access, qp.pkey, qp.qkey = a.Access, a.PKey, a.QKey
 	qp.state = Init
 	return nil
 }
 
-// ToRTR moves INIT→RTR: packets are accepted from now on. For UD only the state changes.
-func (qp *QueuePair) ToRTR(a RTRAttr) error {
+func (qp *QueuePair) toRTR(a *QPAttr) error {
 	if err := qp.want("RTR", Init); err != nil {
 		return err
 	}
 	e := qp.ep
 	if qp.Type == UD {
-		qp.setMTU(PathMTUFor(e.info.MTU))
+		qp.setMTU(endpoint.PathMTUFor(e.info.MTU))
 		qp.state = ReadyToReceive
 		return nil
 	}
-	if err := qp.checkRTR(&a); err != nil {
+	if err := qp.checkRTR(a); err != nil {
 		return err
 	}
-	speaksBolt, err := qp.agreeExtension(&a)
+	speaksBolt, err := qp.agreeExtension(a)
 	if err != nil {
 		return err
 	}
@@ -148,7 +135,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.cong.joinPeer(a.Path.IP)
 	qp.dest = a.DestQPN
 	qp.setMTU(a.PathMTU)
-	qp.rcv.begin(&a)
+	qp.rcv.begin(a)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
 		qp.rcv.agree(x.Features)
@@ -162,22 +149,24 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 }
 
 // checkRTR checks the attributes of INIT→RTR by themselves.
-func (qp *QueuePair) checkRTR(a *RTRAttr) error {
+func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	e := qp.ep
 	switch {
-	case !validMTU(a.PathMTU):
-		return qp.bad("RTR", "path MTU %d is none of 256, 512, 1024, 2048, 4096", int64(a.PathMTU))
-	case a.PathMTU > PathMTUFor(e.info.MTU):
+	case !endpoint.IsPathMTU(a.PathMTU):
+		return qp.bad("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096", int64(a.PathMTU))
+	case a.PathMTU > endpoint.PathMTUFor(e.info.MTU):
 		return qp.bad("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
-			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
-	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
+			int64(a.PathMTU), e.info.Name, int64(e.info.MTU),
+			int64(endpoint.PathMTUFor(e.info.MTU)))
+	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > endpoint.MaxRdAtomic:
 		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
-			MaxRdAtomic)
+			endpoint.MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > extension.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are no multiple of 32 up to %d", a.Extension.SACKBits,
+		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
+			a.Extension.SACKBits,
 			extension.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
@@ -186,9 +175,9 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 	return nil
 }
 
-// agreeExtension takes over what the peer agreed to as far as it makes packets longer, and checks
-// that these fit the port. It reports whether packets carry Bolt's flags.
-func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
+// agreeExtension applies the agreed features that make packets longer, and checks that packets fit
+// the port. It returns whether packets carry Bolt's flags.
+func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 	e := qp.ep
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
 		qp.cong.setTelemetry(0)
@@ -205,23 +194,22 @@ func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 		if qp.adm.hasGrants() {
 			if extra > 0 {
 				return false, qp.bad("RTR",
-					"packets say by which token they left, and have no place "+
+					"packets that carry their grant have no room "+
 						"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
-	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
+	if a.PathMTU > endpoint.PathMTUFor(e.info.MTU-extra) {
 		return false, qp.bad("RTR",
-			"path MTU %d does not fit port %s, whose MTU is %d, with %d bytes "+
-				"for switches", int64(a.PathMTU), e.info.Name,
+			"path MTU %d does not fit port %s, whose MTU is %d, with %d "+
+				"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil
 }
 
-// ToRTS moves RTR→RTS, or back from SQD: what is posted leaves from now on.
-func (qp *QueuePair) ToRTS(a RTSAttr) error {
+func (qp *QueuePair) toRTS(a *QPAttr) error {
 	if err := qp.want("RTS", ReadyToReceive, SQDrained); err != nil {
 		return err
 	}
@@ -237,20 +225,22 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "timeout %d is not in 0..31", a.Timeout)
 	case a.RetryCount > 7 || a.RNRRetry > 7:
 		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
-	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
-		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
+	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > endpoint.MaxRdAtomic:
+		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic,
+			endpoint.MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
 		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
 			a.RTOHigh, int64(a.MaxInFlight))
 	case a.Reordering < 0 || a.Reordering > maxReordering:
 		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
-		return qp.bad("RTS", "class %d is no class of data; the port has %d classes, and data "+
-			"beyond ClassData from %d on", a.Class, qp.ep.classes, packet.Classes)
+		return qp.bad("RTS", "class %d is not a class of data; the port has %d classes, of "+
+			"which those from %d on are for data besides ClassData",
+			a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
-	qp.snd.begin(&a)
-	qp.loss.begin(&a)
+	qp.snd.begin(a)
+	qp.loss.begin(a)
 	qp.cong.setMaxInFlight(a.MaxInFlight)
 	qp.state = ReadyToSend
 	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
@@ -259,9 +249,9 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	return nil
 }
 
-// ToSQD moves RTS→SQD: no new work request begins; AsyncSQDrained tells when nothing is
-// outstanding.
-func (qp *QueuePair) ToSQD() error {
+// toSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
+// outstanding any more.
+func (qp *QueuePair) toSQD() error {
 	if err := qp.want("SQD", ReadyToSend); err != nil {
 		return err
 	}
@@ -277,26 +267,18 @@ func (qp *QueuePair) noticeDrained() {
 	}
 }
 
-// ToError flushes everything posted: each work request completes with StatusWRFlushErr.
-func (qp *QueuePair) ToError() {
-	if qp.state == Reset || qp.state == Errored {
-		return
-	}
-	qp.fail()
-}
-
 // Connect moves a new queue pair through INIT and RTR to RTS.
-func (qp *QueuePair) Connect(i InitAttr, rtr RTRAttr, rts RTSAttr) error {
-	if err := qp.ToInit(i); err != nil {
+func (qp *QueuePair) Connect(a QPAttr) error {
+	if err := qp.toInit(&a); err != nil {
 		return err
 	}
-	if err := qp.ToRTR(rtr); err != nil {
+	if err := qp.toRTR(&a); err != nil {
 		return err
 	}
-	return qp.ToRTS(rts)
+	return qp.toRTS(&a)
 }
 
-// fatal moves the queue pair to the error state by itself, telling why.
+// fatal moves the queue pair to the error state by itself, with an event of the given kind.
 func (qp *QueuePair) fatal(kind AsyncKind) {
 	if qp.state == Errored {
 		return
@@ -329,19 +311,16 @@ func (qp *QueuePair) setMTU(mtu units.Bytes) {
 	}
 }
 
-func validMTU(m units.Bytes) bool {
-	return m == MTU256 || m == MTU512 || m == MTU1024 || m == MTU2048 || m == MTU4096
-}
-
-// sourcePort spreads connections over the ports that switches and NICs hash (annex A17.9.2). Both
-// ends compute the same, so a symmetric hash keeps both directions on one path.
+// sourcePort spreads connections over the paths that switches and NICs choose by hashing the port
+// (annex A17.9.2). Both ends compute the same port, so a symmetric hash keeps both directions on
+// one path.
 func sourcePort(a, b wire.QPN) uint16 {
 	h := uint32(a) * uint32(b)
 	h ^= h>>20 ^ h>>10
 	return uint16(h&0x3fff) | firstPort
 }
 
-// address completes a path into everything a packet's headers need.
+// address completes a path to everything that a packet's headers need.
 func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Address, error) {
 	if !p.IP.IsValid() {
 		return wire.Address{}, fmt.Errorf("no peer address: %w", ErrInvalid)
@@ -363,7 +342,7 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// applyNewDecision takes over the newest decision of congestion control.
+// applyNewDecision applies the newest decision of congestion control.
 func (cong *congestion) applyNewDecision() {
 	qp := cong.conn()
 	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
@@ -393,8 +372,8 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	}
 }
 
-// failAt ends the request at index i of the send queue with an error, after flushing those before
-// it, and everything behind it by the error state.
+// failAt completes the request at index i of the send queue with an error, after flushing those
+// before it, and moves the queue pair to the error state, which flushes those behind it.
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 	qp.snd.failAt(i, s)
 	qp.fatal(kind)
@@ -409,5 +388,5 @@ func (snd *sender) failAt(i uint32, s Status) {
 	}
 }
 
-// failHead ends the oldest outstanding request with an error.
+// failHead completes the oldest outstanding request with an error.
 func (qp *QueuePair) failHead(s Status) { qp.failAt(qp.snd.head(), s, AsyncQPFatal) }

@@ -2,9 +2,8 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// setTimer sets the queue pair's timer to the earlier of what it waits for: its oldest packet, to
-// count as lost, the end of what an RNR NAK asked for, what came too late, and what concerns
-// probes.
+// setTimer sets the queue pair's timer to its earliest deadline: of the oldest packet's timeout, an
+// RNR wait, a reordering window, a probe, or admission.
 func (qp *QueuePair) setTimer() {
 	timers := qp.ep.timers
 	at := qp.cong.earliest(qp.loss.earliest())
@@ -18,7 +17,7 @@ func (qp *QueuePair) setTimer() {
 	}
 }
 
-// runTimers lets the queue pairs do what is due.
+// runTimers handles the timers that are due.
 func (e *Endpoint) runTimers(now units.Time) {
 	e.setTimers()
 	for f, due := e.timers.Due(now); due; f, due = e.timers.Due(now) {
@@ -28,8 +27,8 @@ func (e *Endpoint) runTimers(now units.Time) {
 	}
 }
 
-// earlier returns t, or when the first timer is due or the first paced packet may leave, if that is
-// earlier.
+// earlier returns the earliest of t, the first timer, and the times at which a paced packet or a
+// token may leave.
 func (e *Endpoint) earlier(t units.Time) units.Time {
 	if at, some := e.timers.Next(); some {
 		t = units.Earlier(t, at)

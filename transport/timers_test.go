@@ -10,12 +10,12 @@ import (
 )
 
 // A queue pair that was destroyed while it waited for a neighbour does not touch the timer of the
-// one that has its flow's name now, nor does a program that resets it.
+// one that has its flow ID now, nor does a program that resets it.
 func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.depth = 4
-	p.la.tamper = func([]byte) int { return 0 } // nobody answers, or asks
+	p.la.tamper = func([]byte) int { return 0 } // no address is resolved
 	p.lb.tamper = p.la.tamper
 	old, b := p.connected(o)
 	old.write(t, b, 8)
@@ -28,20 +28,20 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	fresh.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
 	fresh.qp.setTimer()
 	p.a.wakeWaiting()
-	old.qp.ToReset()
+	old.qp.Modify(Reset, QPAttr{})
 	at, some := p.a.timers.Next()
 	require.True(t, some)
 	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
 }
 
-// A queue pair that lost a completion and was reset before the endpoint saw to it starts afresh.
+// A queue pair that lost a completion and was reset before the endpoint handled that starts afresh.
 func TestResetAfterAnOverrun(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := p.connected(o)
 	a.qp.cqOverran()
 	require.Equal(t, Errored, a.qp.state)
-	a.qp.ToReset()
+	a.qp.Modify(Reset, QPAttr{})
 	p.settle(units.Microsecond)
 	require.Equal(t, Reset, a.qp.State())
 	_, some := p.a.PollAsync()

@@ -8,38 +8,38 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokenPacer spaces the TOKENs of an endpoint, so that the data which they let go fits its link:
-// one
-// after the other by the wheel, each as long as what it releases takes. Granters wait by rank, and
-// in turns.
+// tokenPacer spaces the TOKENs of an endpoint so that the data which they release fits its link:
+// each token is followed by as much time as what it releases takes. Granters are served by rank,
+// and in turns within a rank.
 type tokenPacer struct {
 	lists [cc.Ranks]struct{ head, tail *admission }
-	held  [maxTokenQueue]heldToken // of granters that queue theirs here; a ring
+	held  [maxTokenQueue]heldToken // of granters with a queue here; a ring
 	first int
 	count int
 	pacer *pace.Limiter // its only flow is the endpoint; nil before the first token
 	ep    *Endpoint
 }
 
-// maxTokenQueue is the longest queue that a granter may ask for.
+// maxTokenQueue is the longest queue that a granter may request.
 const maxTokenQueue = 16
 
-// heldToken waits for its time as in a switch.
+// heldToken is a token that waits for its time, as in the queue of a switch.
 type heldToken struct {
 	adm    *admission
-	notice cc.Notice
+	notice cc.ControlMessage
 }
 
-// theEndpoint is the name of the pacer's flow.
+// theEndpoint is the ID of the pacer's flow.
 const theEndpoint = 0
 
-// queue has a granter wait for its time to send a token, or takes what it has for now.
+// queue makes a granter wait for its turn to send a token. From one with a queue here it takes the
+// tokens that are due.
 func (t *tokenPacer) queue(a *admission, now units.Time) {
 	if t.pacer == nil {
 		t.pacer = pace.NewLimiter(now)
 		t.pacer.Rate(theEndpoint, t.ep.tokenRate(), now)
 	}
-	if room := min(a.granter.Queue(), maxTokenQueue); room > 0 {
+	if room := min(a.granter.QueueCapacity(), maxTokenQueue); room > 0 {
 		t.hold(a, room, now)
 	} else if !a.queued {
 		a.queued, a.since, a.next = true, now, nil
@@ -54,9 +54,9 @@ func (t *tokenPacer) queue(a *admission, now units.Time) {
 	t.pacer.Wait(theEndpoint, extension.TokenLen, now)
 }
 
-// hold takes what a granter sends by now into the ring, and drops what finds it full.
+// hold takes a granter's tokens that are due into the ring, and drops those that find it full.
 func (t *tokenPacer) hold(a *admission, room int, now units.Time) {
-	// it spaces them itself; a granter that does not must not keep the core
+	// such a granter spaces its tokens itself; one that does not must not occupy the core
 	for range room + maxTokenQueue {
 		if next := a.granter.Next(); next == 0 || next.After(now) {
 			break
@@ -74,7 +74,7 @@ func (t *tokenPacer) hold(a *admission, room int, now units.Time) {
 	a.qp.setTimer()
 }
 
-// waiting reports whether a token waits for its time.
+// waiting reports whether a token waits for its turn.
 func (t *tokenPacer) waiting() bool {
 	if t.count > 0 {
 		return true
@@ -87,7 +87,7 @@ func (t *tokenPacer) waiting() bool {
 	return false
 }
 
-// serve sends the tokens whose time has come. It returns how many.
+// serve sends the tokens that are due. It returns how many.
 func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 	if t.pacer == nil {
 		return 0
@@ -116,8 +116,8 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 	return sent
 }
 
-// send builds the token whose turn it is. It returns what it takes of the link, and false when who
-// had the turn had none.
+// send builds the token whose turn it is. It returns the bytes that this takes on the link, and
+// false if the granter whose turn it was had no token.
 func (t *tokenPacer) send(b *packet.Buf, now units.Time) (size units.Bytes, some bool) {
 	if t.count > 0 {
 		h := &t.held[t.first]
@@ -149,12 +149,11 @@ func (t *tokenPacer) send(b *packet.Buf, now units.Time) (size units.Bytes, some
 }
 
 // longestWait is how long a granter may wait for its turn behind those of higher ranks: less than
-// gatePatience, or its sender would take this endpoint for dead.
+// gatePatience, or its sender would consider this endpoint gone.
 const longestWait = 50 * units.Millisecond
 
-// nextRank returns whose turn it is: the highest rank's, but for one that has waited too long; -1
-// when
-// nobody waits.
+// nextRank returns the rank whose turn it is: the highest, unless a granter of another one has
+// waited too long; -1 if none waits.
 func (t *tokenPacer) nextRank(now units.Time) int {
 	turn := -1
 	for rank := range t.lists {
@@ -167,7 +166,7 @@ func (t *tokenPacer) nextRank(now units.Time) int {
 	return turn
 }
 
-// next returns when the next token may leave, and false when none waits.
+// next returns when the next token may leave, and false if none waits.
 func (t *tokenPacer) next() (units.Time, bool) {
 	if t.pacer == nil {
 		return 0, false
@@ -175,7 +174,7 @@ func (t *tokenPacer) next() (units.Time, bool) {
 	return t.pacer.Next()
 }
 
-// tokenRate is what the endpoint receives at, at most.
+// tokenRate returns the rate at which the endpoint can receive.
 func (e *Endpoint) tokenRate() units.BitRate {
 	if e.info.LinkRate > 0 {
 		return e.info.LinkRate
@@ -183,12 +182,11 @@ func (e *Endpoint) tokenRate() units.BitRate {
 	return unknownRate
 }
 
-// unknownRate is that of a port that does not say: tokens leave as fast as they come.
+// unknownRate is the rate of a port that reports none: tokens leave as fast as they come.
 const unknownRate = 10_000 * units.Gbps
 
-// maySendToken reports whether a token may leave. What waits for the next hop's address has
-// another turn
-// when that is known.
+// maySendToken reports whether a token may leave. If the address of the next hop is not known, the
+// granter is scheduled again when it is.
 func (a *admission) maySendToken() bool {
 	qp := a.qp
 	if a.gone {

@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Nothing can be made of, or posted to, what was destroyed, and nothing is destroyed twice.
-// FuzzVerbs found that a shared receive queue could be.
+// Destroyed objects cannot be used, posted to, or destroyed again. FuzzVerbs found that a shared
+// receive queue could be.
 func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	p := newPair(t)
 	e, pd := p.a, p.a.AllocPD()
@@ -28,7 +28,7 @@ func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, cq.Destroy(), ErrBusy)
 	qp.Destroy()
-	require.ErrorIs(t, qp.ToInit(InitAttr{}), ErrState)
+	require.ErrorIs(t, qp.Modify(Init, QPAttr{}), ErrState)
 	require.NoError(t, cq.Destroy())
 	require.ErrorIs(t, cq.Destroy(), ErrInvalid)
 	_, err = e.CreateQP(QPInit{PD: pd, SendCQ: cq, RecvCQ: cq})
@@ -43,8 +43,8 @@ func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
-// A datagram needs an address handle that was not destroyed, and a queue pair number that a
-// packet can have. FuzzVerbs found that others were accepted.
+// A datagram needs an address handle that was not destroyed, and a queue pair number that fits in a
+// packet. FuzzVerbs found that others were accepted.
 func TestDatagramsNeedADestination(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -60,8 +60,8 @@ func TestDatagramsNeedADestination(t *testing.T) {
 	require.ErrorIs(t, a.qp.PostSend(&wr), ErrInvalid)
 }
 
-// A datagram whose next hop does not answer ends after a while, and then it has begun, too.
-// FuzzVerbs found that it had not: afterwards requests left in SQD, which no event ended.
+// A datagram whose next hop does not answer completes after a while, and counts as begun. FuzzVerbs
+// found that it did not: later requests left in SQD, which no event ended.
 func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
@@ -71,11 +71,11 @@ func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	require.NoError(t, err)
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
 	require.NoError(t, err)
-	wr := WorkRequest{Op: OpSend, Flags: Signaled, AH: nobody, RemoteQPN: b.qp.Num,
+	wr := WorkRequest{Op: OpSend, Signaled: true, AH: nobody, RemoteQPN: b.qp.Num,
 		RemoteQKey: 0x11111111}
 	a.post(t, wr)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
-	require.NoError(t, a.qp.ToSQD())
+	require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
 	ev, some := p.a.PollAsync()
 	require.True(t, some)
 	require.Equal(t, AsyncSQDrained, ev.Kind)
@@ -83,6 +83,6 @@ func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	a.post(t, wr)
 	p.settle(units.Second)
 	require.Empty(t, a.poll(), "requests leave in SQD")
-	require.NoError(t, a.qp.ToRTS(RTSAttr{}))
+	require.NoError(t, a.qp.Modify(ReadyToSend, QPAttr{}))
 	p.await(a, 1)
 }

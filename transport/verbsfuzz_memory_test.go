@@ -6,21 +6,21 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// regionKind says what may be in a region of a program of verbs.
+// regionKind is what a region of a program of verbs may contain.
 type regionKind uint8
 
 const (
-	// sourceRegion is never written: nobody has the right to. What is sent from it is known.
+	// sourceRegion is never written, because no access allows it. So data sent from it is known.
 	sourceRegion regionKind = iota
-	// inboxRegion only takes receives and READ responses, each in a place of its own. All of it
-	// that no work request has is inboxRest.
+	// inboxRegion only takes receives and READ responses, each in a place of its own. Everything
+	// outside these places is inboxRest.
 	inboxRegion
-	// openRegion may be written by anybody.
+	// openRegion may be written by anyone.
 	openRegion
 )
 
 const (
-	margin     = 64 // bytes on either side of a region that nobody may touch
+	margin     = 64 // bytes on either side of a region that must not be written
 	marginByte = 0xc5
 	inboxRest  = 0xee
 )
@@ -34,9 +34,9 @@ type verbsRegion struct {
 	arena  []byte
 	mem    []byte
 	gone   bool
-	last   []byte // what it held when it ended
-	next   int    // inbox: where the next place begins
-	placed int    // places in use
+	last   []byte // its contents when it ended
+	next   int    // inbox: where the next area begins
+	placed int    // areas in use
 }
 
 func (h *verbsHost) newRegion(
@@ -59,7 +59,7 @@ func (h *verbsHost) newRegion(
 	return r, err
 }
 
-// rest makes memory of an inbox free.
+// rest frees memory of an inbox.
 func rest(mem []byte) {
 	for i := range mem {
 		mem[i] = inboxRest
@@ -75,7 +75,7 @@ func resting(mem []byte) bool {
 	return true
 }
 
-// ended notes that nobody may write the region from now on.
+// ended records that the region must not be written from now on.
 func (r *verbsRegion) ended() {
 	if r.last == nil {
 		r.last = bytes.Clone(r.mem)
@@ -83,7 +83,7 @@ func (r *verbsRegion) ended() {
 	r.gone = true
 }
 
-// check compares a region with what may be in it.
+// check compares a region with what it may contain.
 func (r *verbsRegion) check() {
 	t := r.host.t
 	for i, b := range r.arena[:margin] {
@@ -98,15 +98,15 @@ func (r *verbsRegion) check() {
 	switch {
 	case r.last != nil:
 		require.True(t, bytes.Equal(r.last, r.mem),
-			"a region of kind %d that nobody may write was written: gone %v, access %#x, %d bytes",
+			"a region of kind %d was written without a right: gone %v, access %#x, %d bytes",
 			r.kind,
 			r.gone, r.access, len(r.mem))
 	case r.kind == inboxRegion && r.placed == 0:
-		require.True(t, resting(r.mem), "an inbox was written where no request was for")
+		require.True(t, resting(r.mem), "an inbox was written outside its areas")
 	}
 }
 
-// area is a place in an inbox: a list of pieces with a byte between two of them that is not part
+// area is a place in an inbox: a list of pieces, with a byte between two of them that is not part
 // of it.
 type area struct {
 	region *verbsRegion
@@ -115,7 +115,7 @@ type area struct {
 	pieces [][]byte
 }
 
-// reserve takes n bytes of an inbox in so many pieces; nil where there is no room.
+// reserve reserves n bytes of an inbox in the given number of pieces, or returns nil without room.
 func (r *verbsRegion) reserve(n, pieces int) (*area, []SGE) {
 	if r.placed == 0 {
 		r.next = 0
@@ -138,7 +138,7 @@ func (r *verbsRegion) reserve(n, pieces int) (*area, []SGE) {
 	return a, list
 }
 
-// holds reports whether the area has data and, behind it, nothing.
+// holds reports whether the area contains data, followed by nothing.
 func (a *area) holds(data []byte) bool {
 	for _, p := range a.pieces {
 		n := min(len(p), len(data))

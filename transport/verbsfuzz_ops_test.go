@@ -8,10 +8,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
-// verbsOps is what a byte of a program can mean. What programs need more often is there more often.
+// verbsOps maps a byte of a program to an operation. Frequent operations are listed more often.
 var verbsOps = []func(h *verbsHost){
 	(*verbsHost).allocPD, (*verbsHost).deallocPD, (*verbsHost).register, (*verbsHost).deregister,
 	(*verbsHost).reregister, (*verbsHost).createCQ, (*verbsHost).destroyCQ, (*verbsHost).createSRQ,
@@ -28,18 +29,18 @@ var verbsOps = []func(h *verbsHost){
 	(*verbsHost).letTimePass, (*verbsHost).letTimePass,
 }
 
-// letTimePass is the step after which timers are due, or packets have arrived.
+// letTimePass advances time, so that timers expire or packets arrive.
 func (h *verbsHost) letTimePass() {
 	h.pass(oneOf(h.verbsWorld, 0, units.Microsecond, 2*units.Microsecond, 10*units.Microsecond,
 		100*units.Microsecond, 2*units.Millisecond, 50*units.Millisecond, 1500*units.Millisecond))
 }
 
-// lose has the link drop, or repeat, some of the next 8 frames.
+// lose makes the link drop, or repeat, some of the next 8 frames.
 func (h *verbsHost) lose() {
 	h.losses, h.losing = uint64(h.byte()), uint8(h.byte()&7)
 }
 
-// port takes the buffers of a port away, or the room, and gives them back.
+// port removes the buffers of a port, or its room, and restores them.
 func (h *verbsHost) port() {
 	b := h.byte()
 	h.link.noAlloc, h.link.room = b&3 == 3, 0
@@ -48,7 +49,7 @@ func (h *verbsHost) port() {
 	}
 }
 
-// put puts a new object in place of one that is gone, or behind the others.
+// put puts a new object in place of one that is gone, or appends it.
 func put[T any](list *[]T, x T, gone func(T) bool) {
 	for i, old := range *list {
 		if gone(old) {
@@ -59,7 +60,7 @@ func put[T any](list *[]T, x T, gone func(T) bool) {
 	*list = append(*list, x)
 }
 
-// full reports whether there are as many as a program may have.
+// full reports whether there are as many objects as a program may have.
 func full[T any](list []T, gone func(T) bool) bool {
 	n := 0
 	for _, x := range list {
@@ -70,7 +71,7 @@ func full[T any](list []T, gone func(T) bool) bool {
 	return n >= verbsSlots
 }
 
-// any draws one of a kind, also of those that are gone; ok is false where there is none.
+// anyOf draws one object of a kind, also among those that are gone; ok is false if there is none.
 func anyOf[T any](h *verbsHost, list []T) (x T, ok bool) {
 	i := h.byte()
 	if len(list) == 0 {
@@ -110,7 +111,7 @@ func (h *verbsHost) tryDealloc(pd *verbsPD) {
 	}
 }
 
-// usersOf counts what is in a domain.
+// usersOf counts the objects in a domain.
 func (h *verbsHost) usersOf(pd *verbsPD) (n int) {
 	for _, r := range h.regions {
 		n += btoi(!r.gone && r.domain == pd)
@@ -134,7 +135,7 @@ func btoi(b bool) int {
 	return 0
 }
 
-// register makes a region of any kind and length, with any rights that its kind may have.
+// register registers a region of any kind and length, with any rights that its kind may have.
 func (h *verbsHost) register() {
 	pd, ok := anyOf(h, h.pds)
 	if !ok || full(h.regions, (*verbsRegion).isGone) {
@@ -163,7 +164,7 @@ func (h *verbsHost) tryRegister(pd *verbsPD, kind regionKind, n int, access Acce
 	return r
 }
 
-// replace puts a region in place of one that is gone, which it looks at a last time.
+// replace replaces a region that is gone, after a last check of it.
 func (h *verbsHost) replace(r *verbsRegion) {
 	for i, old := range h.regions {
 		if old.gone && old.placed == 0 {
@@ -187,7 +188,7 @@ func (h *verbsHost) end(r *verbsRegion) {
 	r.ended()
 }
 
-// reregister ends a region and makes one at the same address, of the same memory.
+// reregister deregisters a region and registers the same memory again, at the same address.
 func (h *verbsHost) reregister() {
 	r, ok := anyOf(h, h.regions)
 	if !ok || r.placed > 0 || r.kind != openRegion {
@@ -215,13 +216,13 @@ func (h *verbsHost) reregister() {
 
 func (h *verbsHost) createCQ() {
 	if !full(h.cqs, (*verbsCQ).isGone) {
-		h.tryCreateCQ(oneOf(h.verbsWorld, 1024, 1, 3, 16, 0, -1, MaxCQDepth+1, 256))
+		h.tryCreateCQ(oneOf(h.verbsWorld, 1024, 1, 3, 16, 0, -1, endpoint.MaxCQDepth+1, 256))
 	}
 }
 
 func (h *verbsHost) tryCreateCQ(depth int) *verbsCQ {
 	cq, err := h.ep.CreateCQ(depth)
-	if depth < 1 || depth > MaxCQDepth {
+	if depth < 1 || depth > endpoint.MaxCQDepth {
 		h.refused(err, ErrInvalid)
 		return nil
 	}
@@ -254,7 +255,7 @@ func (h *verbsHost) tryDestroyCQ(cq *verbsCQ) {
 	}
 }
 
-// notify arms a queue; its function is called once at most.
+// notify arms a queue; its function is called at most once.
 func (h *verbsHost) notify() {
 	cq, ok := anyOf(h, h.cqs)
 	if !ok {
@@ -270,7 +271,7 @@ func (h *verbsHost) notify() {
 	cq.RequestNotify(h.chance(2))
 }
 
-// pollCQ takes up to 7 completions, or all; the oracle has seen them already.
+// pollCQ polls up to 7 completions, or all; the oracle has seen them already.
 func (h *verbsHost) pollCQ() {
 	cq, ok := anyOf(h, h.cqs)
 	if !ok {
@@ -296,13 +297,13 @@ func (h *verbsHost) createSRQ() {
 	if !ok || full(h.srqs, (*verbsSRQ).isGone) {
 		return
 	}
-	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, MaxQueueDepth+1, 8),
-		oneOf(h.verbsWorld, 4, 0, 1, MaxSGE, MaxSGE+1, -1))
+	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, endpoint.MaxQueueDepth+1, 8),
+		oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxSGE, endpoint.MaxSGE+1, -1))
 }
 
 func (h *verbsHost) tryCreateSRQ(pd *verbsPD, depth, sges int) *verbsSRQ {
 	srq, err := h.ep.CreateSRQ(pd.ProtectionDomain, depth, sges)
-	if pd.gone || depth < 1 || depth > MaxQueueDepth || sges > MaxSGE {
+	if pd.gone || depth < 1 || depth > endpoint.MaxQueueDepth || sges > endpoint.MaxSGE {
 		h.refused(err, ErrInvalid)
 		return nil
 	}
@@ -371,7 +372,7 @@ func (h *verbsHost) destroyAH() {
 	}
 }
 
-// path draws a way to an address, and says whether there is one.
+// path draws a path to an address, and returns whether there is one.
 func (h *verbsHost) path(ip netip.Addr) (p AddressVector, fits bool) {
 	p = AddressVector{IP: ip, TrafficClass: oneOf[uint8](h.verbsWorld, 0, 2, 0x68, 3),
 		HopLimit: uint8(h.pick(2))}
@@ -387,7 +388,7 @@ func (h *verbsHost) path(ip netip.Addr) (p AddressVector, fits bool) {
 	case 5:
 		p.FlowLabel = 1 << 20
 	case 6:
-		p.IP = netip.MustParseAddr("10.0.0.9") // which nobody has
+		p.IP = netip.MustParseAddr("10.0.0.9") // unused address
 		return p, true
 	case 7:
 		p.IP = h.ip
@@ -408,7 +409,7 @@ func (h *verbsHost) algorithm() cc.Algorithm {
 	case 2:
 		return &cc.Fixed{Window: 5000}
 	case 3:
-		return &cc.Fixed{Window: DefaultWindow, Rate: units.Gbps}
+		return &cc.Fixed{Window: endpoint.DefaultWindow, Rate: units.Gbps}
 	}
 	return nil
 }

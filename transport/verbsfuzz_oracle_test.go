@@ -10,12 +10,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// verbErrors is what an error of a verb wraps.
-var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy, ErrUnsupported,
+// verbErrors are the errors that errors of verbs wrap.
+var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy,
+	errors.ErrUnsupported,
 	neigh.ErrNoRoute, neigh.ErrAddress, wire.ErrAddress}
 
-// refused checks the error of a verb that must refuse; any of the package's will do where want is
-// nil.
+// refused checks the error of a verb that must refuse: it wraps want, or any of verbErrors if want
+// is nil.
 func (w *verbsWorld) refused(err, want error) {
 	w.t.Helper()
 	require.Error(w.t, err)
@@ -29,11 +30,11 @@ func (w *verbsWorld) refused(err, want error) {
 	require.True(w.t, known, "%q does not say what is wrong", err)
 }
 
-// look sees what has changed since the last time: after each operation, and each round.
+// look checks what has changed since the last time: after each operation, and each round.
 func (w *verbsWorld) look() {
 	for _, h := range w.hosts {
 		for _, c := range h.cqs {
-			if c.Overrun() {
+			if c.overrun {
 				h.overran(c)
 			}
 		}
@@ -48,7 +49,7 @@ func (w *verbsWorld) look() {
 		}
 		for _, q := range h.qps {
 			if !q.gone && q.fell > 0 && h.polls > q.fell && !q.told {
-				w.t.Fatalf("QP %#x failed, and no event said so", q.num())
+				w.t.Fatalf("QP %#x failed without an event", q.num())
 			}
 		}
 		for _, r := range h.regions {
@@ -63,7 +64,7 @@ func (w *verbsWorld) look() {
 
 func (q *verbsQP) num() uint32 { return uint32(q.Num) }
 
-// overran notes that completions of a queue were lost.
+// overran records that completions of a queue were lost.
 func (h *verbsHost) overran(c *verbsCQ) {
 	for _, q := range h.qps {
 		if !q.gone && (q.sendCQ == c || q.recvCQ == c) {
@@ -75,8 +76,8 @@ func (h *verbsHost) overran(c *verbsCQ) {
 	}
 }
 
-// checkState compares the state with the model's. By itself a queue pair only fails, and an event
-// says so within a round.
+// checkState compares the state with the model's. By itself a queue pair only fails, which an event
+// reports within a round.
 func (q *verbsQP) checkState() {
 	if q.gone {
 		return
@@ -92,7 +93,7 @@ func (q *verbsQP) checkState() {
 	q.state, q.fell = Errored, q.host.polls+1
 }
 
-// checkQueue compares what the requester keeps of its send queue with each other.
+// checkQueue checks that the requester's state of its send queue is consistent.
 func (q *verbsQP) checkQueue() {
 	r, reads := &q.snd, q.snd.cold().reads
 	n := r.posted - r.done
@@ -111,7 +112,7 @@ func (q *verbsQP) checkQueue() {
 	}
 }
 
-// lookAt takes in the completions that came into a queue.
+// lookAt checks the completions that were added to a queue.
 func (h *verbsHost) lookAt(c *verbsCQ) {
 	for ; c.looked != c.tail; c.looked++ {
 		wc := c.ring[c.looked&uint32(len(c.ring)-1)]
@@ -160,8 +161,8 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	}
 	h.skip(life, p)
 	require.False(t, life.failed && !life.lossy, "request %d succeeded after another failed", p.id)
-	require.True(t, p.signaled, "request %d asked for no completion", p.id)
-	require.Equal(t, completionOf[p.op], wc.Op)
+	require.True(t, p.signaled, "request %d was not signaled", p.id)
+	require.Equal(t, p.op, wc.Op)
 	if p.op.hasResponse() {
 		require.EqualValues(t, p.length, wc.ByteLen)
 	}
@@ -169,11 +170,11 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 		h.allowed(life, p)
 	}
 	if p.op == OpRead && p.area != nil && p.data != nil {
-		require.True(t, p.area.holds(p.data), "READ %d brought something else", p.id)
+		require.True(t, p.area.holds(p.data), "READ %d returned other data", p.id)
 	}
 }
 
-// allowed checks that the peer had to do what it did.
+// allowed checks that the peer was right to execute a request.
 func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
 	t, r := h.t, p.target
 	need := RemoteWrite
@@ -192,8 +193,8 @@ func (h *verbsHost) allowed(life *verbsLife, p *verbsPost) {
 	}
 }
 
-// failed checks that requests which fail do so in order, and that all but one are flushed: the
-// first, unless its own memory was wrong, which is found while older ones are under way.
+// failed checks that requests fail in order, and that all except one are flushed: the first, unless
+// its own memory was wrong, which is detected while older ones are in flight.
 func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	t := h.t
 	h.skip(life, p)
@@ -207,12 +208,12 @@ func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	}
 	require.Equal(t, Errored, life.qp.State(), "a request failed: %+v", wc)
 	if life.peer != nil {
-		require.NotEqual(t, StatusBadRespErr, wc.Status, "the peer answered something else")
+		require.NotEqual(t, StatusBadRespErr, wc.Status, "the peer's response was wrong")
 	}
 	life.failed = true
 }
 
-// skip checks that what was posted before p and has not completed need not.
+// skip checks that the requests before p that have not completed need not complete.
 func (h *verbsHost) skip(life *verbsLife, p *verbsPost) {
 	i := life.ended
 	for ; i < len(life.sends) && life.sends[i] != p; i++ {
@@ -253,7 +254,7 @@ func (h *verbsHost) received(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
 	}
 }
 
-// consume takes a receive out of a shared queue.
+// consume removes a receive from a shared queue.
 func (h *verbsHost) consume(q *verbsQP, p *verbsPost) {
 	for i, x := range p.srq.posted {
 		if x == p {
@@ -264,7 +265,7 @@ func (h *verbsHost) consume(q *verbsQP, p *verbsPost) {
 	require.Fail(h.t, "a receive that is in no queue", "%d of QP %#x", p.id, q.num())
 }
 
-// arrived checks what a receive holds.
+// arrived checks the contents of a receive.
 func (h *verbsHost) arrived(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
 	t, life := h.t, q.life
 	var sent *verbsPost
@@ -272,39 +273,37 @@ func (h *verbsHost) arrived(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
 	case q.Type == RC && life.peer != nil:
 		sent = life.peer.message(life.got)
 		life.got++
-		require.NotNil(t, sent, "a message that nobody sent: %+v", wc)
+		require.NotNil(t, sent, "a message that was not sent: %+v", wc)
 	case q.Type == UD:
 		require.GreaterOrEqual(t, wc.ByteLen, uint32(wire.GRHLen))
-		require.NotZero(t, wc.Flags&WithGRH)
+		require.True(t, wc.WithGRH)
 		return
 	default:
 		return
 	}
 	switch sent.op {
 	case OpWriteImm:
-		require.Equal(t, CompRecvWriteImm, wc.Op)
-		require.Equal(t, WithImm, wc.Flags)
-	case OpSendImm:
-		require.Equal(t, WithImm, wc.Flags)
-	case OpSendInv:
-		require.Equal(t, WithInv, wc.Flags)
+		require.Equal(t, OpRecvWriteImm, wc.Op)
 	default:
-		require.Zero(t, wc.Flags)
+		require.Equal(t, OpRecv, wc.Op)
 	}
-	if wc.Flags != 0 {
+	require.Equal(t, sent.op == OpSendImm || sent.op == OpWriteImm, wc.WithImm)
+	require.Equal(t, sent.op == OpSendInv, wc.WithInv)
+	require.False(t, wc.WithGRH)
+	if wc.WithImm || wc.WithInv {
 		require.Equal(t, sent.imm, wc.Imm)
 	}
 	require.EqualValues(t, sent.length, wc.ByteLen, "%+v", wc)
 	switch {
 	case p.area == nil:
 	case sent.op == OpWriteImm:
-		require.True(t, p.area.holds(nil), "a WRITE wrote where its receive was")
+		require.True(t, p.area.holds(nil), "a WRITE wrote to its receive")
 	case sent.data != nil:
-		require.True(t, p.area.holds(sent.data), "message %d came as something else", sent.id)
+		require.True(t, p.area.holds(sent.data), "message %d arrived with other data", sent.id)
 	}
 }
 
-// message is the n-th request of a life that ends a receive of the peer.
+// message returns the n-th request of a life that consumes a receive of the peer.
 func (l *verbsLife) message(n int) *verbsPost {
 	for _, p := range l.sends {
 		if !p.op.completes() || p.cancelled {
@@ -328,11 +327,11 @@ func (h *verbsHost) event(ev AsyncEvent) {
 		for h.srqs[i].SharedReceiveQueue != ev.SRQ {
 			i++
 		}
-		require.Positive(t, h.srqs[i].armed, "a limit that nobody asked for, or twice")
+		require.Positive(t, h.srqs[i].armed, "a limit that was not armed, or was reported twice")
 		h.srqs[i].armed = 0
 		return
 	case AsyncCQError:
-		require.True(t, ev.CQ.Overrun())
+		require.True(t, ev.CQ.overrun)
 		return
 	}
 	q := h.numbers[ev.QP.Num]
@@ -341,7 +340,7 @@ func (h *verbsHost) event(ev AsyncEvent) {
 	switch ev.Kind {
 	case AsyncQPFatal, AsyncQPReqErr, AsyncQPAccessErr:
 		require.Equal(t, Errored, ev.QP.State())
-		require.False(t, q.told, "%v: it was told before", ev.Kind)
+		require.False(t, q.told, "%v: it was reported before", ev.Kind)
 		q.told = true
 	case AsyncLastWQEReached:
 		require.NotNil(t, q.srq)
@@ -352,7 +351,8 @@ func (h *verbsHost) event(ev AsyncEvent) {
 	}
 }
 
-// finish heals the link, lets time pass until all should have ended, and takes everything down.
+// finish repairs the link, lets time pass until everything should have ended, and destroys all
+// objects.
 func (w *verbsWorld) finish() {
 	w.losses = 0
 	for _, h := range w.hosts {
@@ -374,7 +374,7 @@ func (w *verbsWorld) finish() {
 			}
 			if r := &q.loss; rested && q.state == SQDrained && q.draining {
 				require.NotEqual(w.t, r.una, r.sndMax,
-					"%v QP %#x of %s has drained, and no event says so",
+					"%v QP %#x of %s has drained without an event",
 					q.Type, q.num(), h.name)
 			}
 			if q.state != Reset {
@@ -393,7 +393,7 @@ func (w *verbsWorld) finish() {
 	w.conserved()
 }
 
-// peerNow is the peer, if it is what it was when the two were connected.
+// peerNow returns the peer if it has not been reset since the two were connected.
 func (l *verbsLife) peerNow() *verbsLife {
 	if l.peer == nil {
 		return nil
@@ -401,7 +401,7 @@ func (l *verbsLife) peerNow() *verbsLife {
 	return l.peer.qp.life
 }
 
-// takeDown destroys everything, in the order in which nothing is in use.
+// takeDown destroys all objects, in an order in which none is in use.
 func (h *verbsHost) takeDown() {
 	for _, q := range h.qps {
 		if !q.gone {
@@ -414,8 +414,9 @@ func (h *verbsHost) takeDown() {
 	h.look()
 	for _, s := range h.srqs {
 		if !s.gone {
-			require.True(h.t, s.lossy || len(s.posted) == s.Len(),
-				"%d receives of a shared queue are not accounted for", len(s.posted)-s.Len())
+			require.True(h.t, s.lossy || len(s.posted) == int(s.queue.len()),
+				"%d receives of a shared queue are not accounted for",
+				len(s.posted)-int(s.queue.len()))
 			h.tryDestroySRQ(s)
 		}
 	}
@@ -442,7 +443,7 @@ func (h *verbsHost) takeDown() {
 	}
 }
 
-// checkEmpty looks for what an endpoint keeps that has nothing any more.
+// checkEmpty checks that an endpoint without objects keeps nothing.
 func (h *verbsHost) checkEmpty() {
 	t, e := h.t, h.ep
 	for _, r := range h.regions {
@@ -455,14 +456,14 @@ func (h *verbsHost) checkEmpty() {
 	_, timer := e.timers.Next()
 	require.False(t, timer, "a timer is left")
 	require.Zero(t, e.qps.count+e.regions.count)
-	held := e.Holdings()
+	held := e.Stats().Holdings
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
 		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}
-	require.False(t, e.Busy())
+	require.False(t, e.Loop().IsBusy())
 	for _, c := range h.cqs {
 		require.Zero(t, c.users)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -14,12 +15,12 @@ type verbsPost struct {
 	life      *verbsLife // nil for a receive of a shared queue
 	srq       *verbsSRQ
 	recv      bool
-	op        SendOp
+	op        Op
 	signaled  bool
 	length    int
 	imm       uint32
-	data      []byte // that a message carries, or a READ brings; nil: the oracle does not know
-	area      *area  // where a receive, or what is read, goes; nil: somewhere else
+	data      []byte // that a message carries, or a READ returns; nil: unknown to the oracle
+	area      *area  // where a receive, or a READ, is written; nil: somewhere else
 	target    *verbsRegion
 	offset    uint64 // in target
 	toQPN     wire.QPN
@@ -37,8 +38,8 @@ func (p *verbsPost) end() {
 	}
 }
 
-// elements draws a scatter/gather list: of any regions, also out of their bounds, or with bad keys.
-// good says that all of it may be read.
+// elements draws a scatter/gather list: of any regions, also outside their bounds, or with bad
+// keys. It returns the list and its length.
 func (h *verbsHost) elements(most int) (list []SGE, total uint64) {
 	n := h.pick(min(most, 4) + 2)
 	for range n {
@@ -74,7 +75,7 @@ func (r *verbsRegion) memory() []byte {
 	return r.mem
 }
 
-// find draws a live region of a kind, nil where there is none.
+// find draws a live region of a kind, or returns nil if there is none.
 func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 	i := h.byte()
 	for n := range h.regions {
@@ -85,12 +86,13 @@ func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 	return nil
 }
 
-// source draws what a message is made of: most often of one piece, or pieces, of a source.
+// source draws the source of a message: most often one piece, or several, of a sourceRegion.
 func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
 	how := h.byte()
 	if how&3 == 3 {
-		wr.Flags |= Inline
-		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, MaxInline, MaxInline+1))
+		wr.Inline = true
+		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, endpoint.MaxInline,
+			endpoint.MaxInline+1))
 		fill(wr.Data, byte(how))
 		p.length, p.data = len(wr.Data), bytes.Clone(wr.Data)
 		return len(wr.Data) <= q.init.MaxInline && wr.Op < OpRead
@@ -113,7 +115,7 @@ func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool
 	return true
 }
 
-// destination draws where a READ or atomic of n bytes goes to.
+// destination draws where a READ or atomic of n bytes is written.
 func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
 	how, most := h.byte(), max(q.init.MaxSendSGE, 1)
 	p.length = 8
@@ -123,7 +125,7 @@ func (h *verbsHost) destination(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits
 	r := h.find(inboxRegion, q.pd)
 	if how&7 == 7 || r == nil {
 		list, total := h.elements(most)
-		for i := range list { // into a place of somebody else it must not go
+		for i := range list { // it must not write to another request's area
 			if h.isInbox(list[i].LKey) {
 				list[i].LKey = 3
 			}
@@ -147,8 +149,8 @@ func (h *verbsHost) isInbox(key uint32) bool {
 	return false
 }
 
-// suited returns a region that allows an operation, or r where there is none.
-func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
+// suited returns a region that allows an operation, or r if there is none.
+func (h *verbsHost) suited(op Op, r *verbsRegion) *verbsRegion {
 	for _, x := range append([]*verbsRegion{r}, h.regions...) {
 		switch {
 		case x.gone:
@@ -160,7 +162,7 @@ func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
 	return r
 }
 
-// remote draws what a request names at the peer.
+// remote draws the peer's memory that a request names.
 func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 	r, ok := anyOf(h.far, h.far.regions)
 	if ok && !h.chance(8) {
@@ -192,23 +194,24 @@ func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
 	}
 }
 
-// within says whether the target has what the request names.
+// within reports whether the target contains what the request names.
 func (p *verbsPost) within() bool {
 	size := uint64(len(p.target.mem))
 	return p.offset <= size && uint64(p.length) <= size-p.offset
 }
 
-// postSend posts any operation, most of them such that they can be.
+// postSend posts any operation; most are valid.
 func (h *verbsHost) postSend() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {
 		return
 	}
 	h.nextID++
-	wr := WorkRequest{ID: h.nextID, Op: SendOp(h.pick(9)), Imm: uint32(h.nextID)}
+	wr := WorkRequest{ID: h.nextID, Op: Op(h.pick(9)), Imm: uint32(h.nextID)}
 	p := &verbsPost{id: wr.ID, life: q.life, op: wr.Op, imm: wr.Imm}
-	wr.Flags = SendFlags(h.byte()) & (Signaled | Fence | Solicited)
-	p.signaled = wr.Flags&Signaled != 0 || q.init.SignalAll
+	flags := h.byte()
+	wr.Signaled, wr.Fence, wr.Solicited = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	p.signaled = wr.Signaled || q.init.SignalAll
 	fits := wr.Op < sendOps
 	if wr.Op == OpRead || wr.Op.isAtomic() {
 		fits = h.destination(q, &wr, p) && fits
@@ -256,7 +259,7 @@ func (h *verbsHost) datagram(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bo
 	return ok && !ah.gone && wr.RemoteQPN < 1<<24 && p.length <= int(q.mtu) && wr.Op <= OpSendImm
 }
 
-// accepted compares what became of a post with what should, and keeps it.
+// accepted compares the result of a post with what is expected, and records the request.
 func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	switch {
 	case q.gone || q.state < ReadyToSend:
@@ -280,7 +283,7 @@ func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	q.life.sends = append(q.life.sends, p)
 }
 
-// postRecv posts a receive, most often with a place of its own in an inbox.
+// postRecv posts a receive, most often with an area of its own in an inbox.
 func (h *verbsHost) postRecv() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {
@@ -315,7 +318,7 @@ func (h *verbsHost) postSRQ() {
 	}
 	p, rr, fits := h.receive(s.pd, s.sges)
 	p.srq = s
-	room := s.Len() < int(s.queue.limit)
+	room := s.queue.len() < s.queue.limit
 	err := s.PostRecv(&rr)
 	if s.gone || !fits || !room {
 		h.refused(err, nil)
@@ -349,14 +352,14 @@ func (h *verbsHost) receive(pd *verbsPD, most int) (p *verbsPost, rr RecvRequest
 	return p, rr, len(list) <= most && total <= maxMessage
 }
 
-// cancel takes back what has not left.
+// cancel cancels requests that have not left.
 func (h *verbsHost) cancel() {
 	q, ok := anyOf(h, h.qps)
 	if !ok {
 		return
 	}
 	h.cancelling = q
-	n := q.CancelWaiting()
+	n := q.Admission().CancelWaiting()
 	h.look()
 	h.cancelling = nil
 	if !q.gone && !q.life.lossy {

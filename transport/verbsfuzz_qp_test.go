@@ -3,13 +3,14 @@ package transport
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// verbsQP is a queue pair and what the oracle knows of it.
+// verbsQP is a queue pair and what the oracle expects of it.
 type verbsQP struct {
 	*QueuePair
 	host           *verbsHost
@@ -20,25 +21,25 @@ type verbsQP struct {
 	gone           bool
 	state          State
 	life           *verbsLife
-	// round after which it was found in the error state by itself, 0: it was not
+	// the round after which it was found to have failed by itself; 0: it has not
 	fell     int
-	told     bool // of that, by an event
-	draining bool // in SQD, and no event has said yet that nothing is outstanding
+	told     bool // an event reported that
+	draining bool // in SQD, without an event yet that nothing is outstanding
 }
 
-// verbsLife is what happened between two resets of a queue pair.
+// verbsLife is the time between two resets of a queue pair.
 type verbsLife struct {
 	qp      *verbsQP
-	sends   []*verbsPost // in the order they were posted
+	sends   []*verbsPost // in the order in which they were posted
 	ended   int          // sends before it have completed, or need not
 	recvs   []*verbsPost // that have not completed, unless the queue is a shared one
 	failed  bool         // a request ended with an error
-	told    bool         // which was not that of a flush
-	lossy   bool         // a completion was lost: the oracle knows no more what to expect
-	peer    *verbsLife   // to which connect connected it
-	got     int          // messages that came from there
+	told    bool         // with another status than that of a flush
+	lossy   bool         // a completion was lost: the oracle does not know what to expect
+	peer    *verbsLife   // that to which connect connected it
+	got     int          // messages received from the peer
 	access  Access
-	bounded bool // what is posted ends in a time that is bounded
+	bounded bool // everything posted ends within a bounded time
 	reads   int  // max_rd_atomic
 }
 
@@ -55,26 +56,27 @@ func (h *verbsHost) createQP() {
 	}
 	q.init = QPInit{
 		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
-		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
+		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
 		MaxRecvSGE: oneOf(h.verbsWorld,
-			3, 0, 1, MaxSGE, -1, MaxSGE+1),
-		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1),
+			3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
+		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, endpoint.MaxInline, -1, endpoint.MaxInline+1),
 		SignalAll: h.chance(4),
 		Algorithm: h.algorithm(),
 	}
 	h.tryCreateQP(q)
 }
 
-// creatable says whether a queue pair may be made.
+// creatable reports whether a queue pair may be created.
 func (q *verbsQP) creatable() bool {
 	in := func(n, low, high int) bool { return n >= low && n <= high }
 	i := &q.init
 	return i.Type <= UD && !q.pd.gone && !q.sendCQ.gone && !q.recvCQ.gone &&
 		(q.srq == nil || !q.srq.gone && q.srq.pd == q.pd) &&
-		in(i.MaxSendWR, 0, MaxQueueDepth) && in(i.MaxRecvWR, 0, MaxQueueDepth) &&
-		i.MaxSendSGE <= MaxSGE && i.MaxRecvSGE <= MaxSGE && in(i.MaxInline, 0, MaxInline)
+		in(i.MaxSendWR, 0, endpoint.MaxQueueDepth) && in(i.MaxRecvWR, 0, endpoint.MaxQueueDepth) &&
+		i.MaxSendSGE <= endpoint.MaxSGE && i.MaxRecvSGE <= endpoint.MaxSGE && in(i.MaxInline, 0,
+		endpoint.MaxInline)
 }
 
 func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
@@ -108,11 +110,11 @@ func (q *verbsQP) destroy() {
 	q.newLife()
 	q.Destroy()
 	q.gone = true
-	require.Nil(q.host.t, q.host.ep.QueuePair(q.Num))
+	require.Nil(q.host.t, q.host.ep.qps.find(q.Num))
 }
 
-// newLife ends all that is posted: it will not complete. It comes before the call that does so,
-// after which nothing is there to be looked at.
+// newLife ends everything posted, which will not complete. It comes before the call that causes
+// this, after which there is nothing to look at.
 func (q *verbsQP) newLife() {
 	if q.gone {
 		return
@@ -140,7 +142,7 @@ func (w *verbsWorld) vanish(posts []*verbsPost) {
 func (h *verbsHost) toReset() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 }
 
@@ -150,10 +152,10 @@ func (h *verbsHost) toError() {
 	}
 }
 
-// die moves the queue pair to the error state; all it has ends before the call returns.
+// die moves the queue pair to the error state; everything posted ends before the call returns.
 func (q *verbsQP) die() {
-	early := q.State() == Errored // and was perhaps not flushed yet
-	q.ToError()
+	early := q.State() == Errored // and perhaps not flushed yet
+	q.Modify(Errored, QPAttr{})
 	if q.state != Reset && q.state != Errored {
 		q.state = Errored
 	}
@@ -163,7 +165,7 @@ func (q *verbsQP) die() {
 	}
 }
 
-// flushed checks that nothing is left in the queues.
+// flushed checks that the queues are empty.
 func (q *verbsQP) flushed() {
 	t := q.host.t
 	require.Equal(t, q.init.MaxSendWR, q.SendRoom(), "QP %#x in the error state", uint32(q.Num))
@@ -177,7 +179,7 @@ func (q *verbsQP) flushed() {
 	}
 }
 
-// firstFailed is where among the requests the first stands that failed, and was not taken back.
+// firstFailed returns the index of the first request that failed and was not cancelled.
 func (q *verbsQP) firstFailed() int {
 	for i, p := range q.life.sends {
 		if p.done && p.status != StatusSuccess && !p.cancelled {
@@ -187,7 +189,8 @@ func (q *verbsQP) firstFailed() int {
 	return len(q.life.sends)
 }
 
-// modify calls a verb that changes the state, which it may from some states, with a valid argument.
+// modify calls a verb that changes the state, which is allowed in some states, with a valid
+// argument or not.
 func (q *verbsQP) modify(valid bool, to State, change func() error, from ...State) {
 	before, may := q.State(), false
 	for _, s := range from {
@@ -204,7 +207,7 @@ func (q *verbsQP) modify(valid bool, to State, change func() error, from ...Stat
 		q.state = to
 		return
 	}
-	require.Equal(q.host.t, before, q.State(), "what was refused changes nothing")
+	require.Equal(q.host.t, before, q.State(), "a refused call changes nothing")
 }
 
 func (h *verbsHost) toInit() {
@@ -212,15 +215,15 @@ func (h *verbsHost) toInit() {
 	if !ok {
 		return
 	}
-	a := InitAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
+	a := QPAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
 		QKey: 0x11111111}
-	q.modify(true, Init, func() error { return q.ToInit(a) }, Reset, Init)
+	q.modify(true, Init, func() error { return q.Modify(Init, a) }, Reset, Init)
 	if q.state == Init {
 		q.life.access = a.Access
 	}
 }
 
-// toRTR draws every attribute, most of them valid.
+// toRTR draws every attribute; most are valid.
 func (h *verbsHost) toRTR() {
 	q, ok := anyOf(h, h.qps)
 	to, ok2 := anyOf(h, h.far.qps)
@@ -228,11 +231,12 @@ func (h *verbsHost) toRTR() {
 		return
 	}
 	path, fits := h.path(h.far.ip)
-	a := RTRAttr{
+	a := QPAttr{
 		Path: path, DestQPN: to.Num, RecvPSN: wire.PSN(h.nextPSN()),
-		PathMTU:         oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
-		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, MaxRdAtomic, MaxRdAtomic+1, -1),
-		MinRNRTimer:     oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
+		PathMTU: oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
+		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1,
+			-1),
+		MinRNRTimer: oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
 	}
 	const features = wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming
 	a.Extension = wire.Agreement{Features: wire.Features(h.byte()) & features, SendTag: 7,
@@ -243,12 +247,13 @@ func (h *verbsHost) toRTR() {
 	case 2:
 		a.RecvPSN = 1 << 24
 	}
-	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
-		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
+	valid := fits && endpoint.IsPathMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
+		a.MaxDestRdAtomic <= endpoint.MaxRdAtomic && a.MinRNRTimer < 32 &&
 		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= extension.MaxSACKBits &&
 		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
-	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
+	q.modify(valid || q.Type == UD, ReadyToReceive,
+		func() error { return q.Modify(ReadyToReceive, a) }, Init)
 }
 
 func (h *verbsHost) toRTS() {
@@ -256,12 +261,12 @@ func (h *verbsHost) toRTS() {
 	if !ok {
 		return
 	}
-	a := RTSAttr{
+	a := QPAttr{
 		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32),
 		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
 		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0,
 			1,
-			MaxRdAtomic, MaxRdAtomic+1, -1),
+			endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1, -1),
 		RTOLow: oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever,
 			-1),
 		RTOHigh: oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever,
@@ -275,13 +280,14 @@ func (h *verbsHost) toRTS() {
 		a.SendPSN = 1 << 24
 	}
 	valid := a.SendPSN < 1<<24 && a.Timeout < 32 && a.RetryCount < 8 && a.RNRRetry < 8 &&
-		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= MaxRdAtomic &&
+		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= endpoint.MaxRdAtomic &&
 		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 &&
 		a.Reordering <= maxReordering &&
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)
 	valid = valid || q.State() == SQDrained
 	first := q.State() == ReadyToReceive
-	q.modify(valid, ReadyToSend, func() error { return q.ToRTS(a) }, ReadyToReceive, SQDrained)
+	q.modify(valid, ReadyToSend, func() error { return q.Modify(ReadyToSend, a) },
+		ReadyToReceive, SQDrained)
 	if first && q.state == ReadyToSend {
 		q.life.reads = a.MaxRdAtomic
 	}
@@ -290,11 +296,12 @@ func (h *verbsHost) toRTS() {
 func (h *verbsHost) toSQD() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.draining = q.state == ReadyToSend
-		q.modify(true, SQDrained, q.ToSQD, ReadyToSend)
+		q.modify(true, SQDrained, func() error { return q.Modify(SQDrained, QPAttr{}) },
+			ReadyToSend)
 	}
 }
 
-// nextPSN is far from those of other connections: what of these is still under way means nothing.
+// nextPSN returns a PSN far from those of other connections, whose packets may still be in flight.
 func (w *verbsWorld) nextPSN() uint32 {
 	w.connected++
 	return uint32(w.connected)*0x9e3779 + uint32(w.pick(2))*0xffff00&0xff&wire.PSNMask
@@ -309,12 +316,12 @@ func (h *verbsHost) connectOp() {
 	}
 	for _, q := range [...]*verbsQP{a, b} {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 	h.connect(a, b)
 }
 
-// connect connects two queue pairs with attributes that fit each other.
+// connect connects two queue pairs with matching attributes.
 func (w *verbsWorld) connect(a, b *verbsQP) {
 	mtu := oneOf[units.Bytes](w, 1024, 256, 4096)
 	features := oneOf(w, 0, wire.FeatureSACK,
@@ -338,10 +345,11 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 			x = wire.Agreement{Features: features, SACKBits: 64, SendTag: uint16(far.Num) + 1,
 				RecvTag: uint16(q.Num) + 1}
 		}
-		require.NoError(w.t, q.Connect(InitAttr{Access: access, QKey: 0x11111111},
-			RTRAttr{Path: AddressVector{IP: far.host.ip}, PathMTU: mtu, DestQPN: far.Num,
-				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x},
-			RTSAttr{SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
+		require.NoError(w.t,
+			q.Connect(QPAttr{Access: access, QKey: 0x11111111, Path: AddressVector{IP: far.host.ip},
+				PathMTU: mtu, DestQPN: far.Num,
+				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x,
+				SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
 				MaxRdAtomic: reads}))
 		q.state = ReadyToSend
 		q.life.access, q.life.reads, q.life.bounded = access, reads, rnr != 7
@@ -349,7 +357,8 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 	a.life.peer, b.life.peer = b.life, a.life
 }
 
-// standard makes one of everything on both endpoints, and connects queue pairs of all kinds.
+// standard creates one object of every kind on both endpoints, and connects queue pairs of all
+// types.
 func (w *verbsWorld) standard(depth int) {
 	for _, h := range w.hosts {
 		h.allocPD()

@@ -12,19 +12,19 @@ import (
 )
 
 // FuzzVerbs runs a program of verbs on two endpoints that are joined by a link in virtual time. The
-// input is the program: each operation takes a byte that names it and the endpoint it runs on, and
-// as many more as it has arguments; what is missing is 0.
+// input is the program: each operation takes a byte that selects it and its endpoint, and further
+// bytes for its arguments; missing bytes are 0.
 //
 // The oracle (verbsfuzz_oracle_test.go) models queue pair states, queues and memory. Whatever the
-// program does, everything accepted ends once and in order, no byte changes that may not, and
-// nothing is left in the end.
+// program does, everything accepted ends once and in order, no byte changes that must not, and
+// nothing is left at the end.
 func FuzzVerbs(f *testing.F) {
 	f.Add([]byte{verbsStandard})
 	f.Add([]byte{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16})
 	f.Fuzz(func(t *testing.T, program []byte) { runVerbs(t, program) })
 }
 
-// TestVerbsPrograms runs random programs of verbs, the same ones each time. A failure names the
+// TestVerbsPrograms runs random programs of verbs, the same ones each time. A failure prints the
 // seed of its program, which -seed runs alone.
 func TestVerbsPrograms(t *testing.T) {
 	if *seedFlag != 0 {
@@ -55,23 +55,23 @@ func verbsSeed(t *testing.T, seed uint64) {
 	runVerbs(t, program)
 }
 
-// Of the first byte of a program.
+// Bits of the first byte of a program.
 const (
-	verbsStandard = 1 << iota // begin with everything there is, connected
+	verbsStandard = 1 << iota // start with one object of every kind, connected
 	verbsOneClass             // the port has a single transmit queue
 	verbsIPv6
-	verbsSmall // queues of completions that may overrun
+	verbsSmall // completion queues that may overrun
 )
 
-// Bounds of what one program may do.
+// Bounds of one program.
 const (
 	verbsMostOps   = 400
 	verbsMostSteps = 10_000 // rounds of both endpoints
-	verbsMostStill = 3_000  // rounds without time going on
+	verbsMostStill = 3_000  // rounds in which time does not advance
 	verbsSlots     = 6      // objects of each kind on an endpoint
 )
 
-// verbsWorld is a program under way.
+// verbsWorld is a running program.
 type verbsWorld struct {
 	*pair
 	data   []byte // the rest of the program
@@ -80,16 +80,16 @@ type verbsWorld struct {
 	nextID uint64
 	steps  int
 	ops    int
-	// losses drops a frame for each bit that is set, the lowest first, of losing links.
+	// losses has a bit for each of the next frames, the lowest first: a set bit drops the frame.
 	losses uint64
 	losing uint8
-	// cancelling is the queue pair whose requests CancelWaiting takes back now.
+	// cancelling is the queue pair whose requests CancelWaiting is cancelling.
 	cancelling *verbsQP
 	connected  int
 }
 
-// verbsHost is an endpoint and what the program made on it. What was destroyed stays until
-// something new takes its place, so that programs also use what is gone.
+// verbsHost is an endpoint and what the program created on it. Destroyed objects stay until new
+// ones take their place, so that programs also use what is gone.
 type verbsHost struct {
 	*verbsWorld
 	name    string
@@ -116,7 +116,7 @@ type verbsCQ struct {
 	*CompletionQueue
 	depth  int
 	gone   bool
-	looked uint32 // completions that the oracle has seen, as tail counts
+	looked uint32 // completions that the oracle has seen, counted like tail
 	seen   []WorkCompletion
 }
 
@@ -125,7 +125,7 @@ type verbsSRQ struct {
 	pd     *verbsPD
 	sges   int
 	gone   bool
-	lossy  bool // a completion of a receive of it was lost
+	lossy  bool // a completion of one of its receives was lost
 	posted []*verbsPost
 	armed  int
 }
@@ -136,7 +136,7 @@ type verbsAH struct {
 	gone bool
 }
 
-// unhelped is a test that does not look for helpers: most of the time would go there.
+// unhelped is a test without Helper, which would take most of the time.
 type unhelped struct{ testing.TB }
 
 func (unhelped) Helper() {}
@@ -174,7 +174,7 @@ func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
 	return w
 }
 
-// byte returns the next byte of the program, 0 behind its end.
+// byte returns the next byte of the program, or 0 after its end.
 func (w *verbsWorld) byte() int {
 	if len(w.data) == 0 {
 		return 0
@@ -190,10 +190,10 @@ func (w *verbsWorld) pick(n int) int { return w.byte() % n }
 // oneOf draws one of a few values.
 func oneOf[T any](w *verbsWorld, values ...T) T { return values[w.pick(len(values))] }
 
-// chance is true once in n draws, and not behind the end of the program.
+// chance returns true once in n draws, and not after the end of the program.
 func (w *verbsWorld) chance(n int) bool { return w.byte()%n == n-1 }
 
-// copies says how often a frame of host i arrives.
+// copies returns how often a frame of host i arrives.
 func (w *verbsWorld) copies(i int) int {
 	if w.losing>>i&1 == 0 || w.losses == 0 {
 		return 1
@@ -209,7 +209,7 @@ func (w *verbsWorld) copies(i int) int {
 	return 1
 }
 
-// runVerbs runs a program and ends what it leaves.
+// runVerbs runs a program and checks what it leaves.
 func runVerbs(t testing.TB, program []byte) {
 	w := newVerbsWorld(unhelped{t}, program)
 	for len(w.data) > 0 && w.ops < verbsMostOps {
@@ -222,7 +222,7 @@ func runVerbs(t testing.TB, program []byte) {
 	w.finish()
 }
 
-// pass lets time go on, at most d.
+// pass advances time by at most d.
 func (w *verbsWorld) pass(d units.Duration) {
 	end, still := w.now.Add(d), 0
 	for w.steps < verbsMostSteps {

@@ -13,12 +13,13 @@ type SGE struct {
 	LKey   uint32
 }
 
-// SendOp is what a send work request does.
-type SendOp uint8
+// Op is the operation of a work request and of its completion.
+type Op uint8
 
-// The operations of a send queue (ibv_wr_opcode).
+// The operations of a send queue (ibv_wr_opcode), then those of a receive queue. A receive that a
+// WRITE with immediate data consumes completes as OpRecvWriteImm (ibv_wc_opcode).
 const (
-	OpSend SendOp = iota
+	OpSend Op = iota
 	OpSendImm
 	OpSendInv
 	OpWrite
@@ -26,43 +27,40 @@ const (
 	OpRead
 	OpCmpSwap
 	OpFetchAdd
-	sendOps
+	OpRecv
+	OpRecvWriteImm
+	sendOps = OpRecv // the number of the first kind
 )
 
-var sendOpNames = [sendOps]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
-	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"}
+var opNames = [...]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
+	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "RECV",
+	"RECV_RDMA_WITH_IMM"}
 
-func (o SendOp) String() string {
-	if o < sendOps {
-		return sendOpNames[o]
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
 	}
-	return fmt.Sprintf("SendOp(%d)", uint8(o))
+	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// hasResponse reports whether the operation brings data back: READ and the atomics.
-func (o SendOp) hasResponse() bool { return o >= OpRead }
-func (o SendOp) isAtomic() bool    { return o >= OpCmpSwap }
+// hasResponse reports whether the operation returns data: READ and the atomics.
+func (o Op) hasResponse() bool { return o >= OpRead }
+func (o Op) isAtomic() bool    { return o >= OpCmpSwap }
 
-// completes reports whether the peer's program gets a completion of it: SENDs and WRITE with
+// completes reports whether the peer's program gets a completion: for a SEND, and a WRITE with
 // immediate.
-func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
+func (o Op) completes() bool { return o < OpWrite || o == OpWriteImm }
 
-// SendFlags modify a send work request (ibv_send_flags).
-type SendFlags uint8
-
-// The flags of a send work request.
-const (
-	Signaled  SendFlags = 1 << iota // make a completion, also when it succeeds
-	Fence                           // wait until earlier READs and atomics are done
-	Solicited                       // raise a solicited event at the receiver
-	Inline                          // copy the data now; the buffers are free when PostSend returns
-)
-
-// WorkRequest is one entry for a send queue. PostSend copies it; nothing in it is kept.
+// WorkRequest is an entry of a send queue (ibv_send_wr). PostSend copies it, and keeps no reference
+// to it.
 type WorkRequest struct {
-	ID    uint64 // returned in the completion
-	Op    SendOp
-	Flags SendFlags
+	ID uint64 // returned in the completion
+	Op Op
+
+	Signaled  bool // make a completion, also on success
+	Fence     bool // wait until earlier READs and atomics are done
+	Solicited bool // raise a solicited event at the receiver
+	Inline    bool // copy Data now; it may be reused when PostSend returns
 
 	SGList []SGE  // local memory: source of SEND and WRITE, destination of READ and atomics
 	Data   []byte // with Inline: the source instead of SGList, needs no memory region
@@ -80,14 +78,40 @@ type WorkRequest struct {
 	RemoteQKey uint32
 }
 
-// RecvRequest is one entry for a receive queue.
+// sendFlags are the options of a WorkRequest (ibv_send_flags).
+type sendFlags uint8
+
+const (
+	signaled sendFlags = 1 << iota
+	fence
+	solicited
+	inline
+)
+
+func (wr *WorkRequest) flags() (f sendFlags) {
+	if wr.Signaled {
+		f |= signaled
+	}
+	if wr.Fence {
+		f |= fence
+	}
+	if wr.Solicited {
+		f |= solicited
+	}
+	if wr.Inline {
+		f |= inline
+	}
+	return f
+}
+
+// RecvRequest is an entry of a receive queue (ibv_recv_wr).
 type RecvRequest struct {
 	ID     uint64
 	SGList []SGE
 }
 
-// sendWQE is a work request in its queue. It holds no pointer, so that the collector need not
-// look at send queues.
+// sendWQE is a work request in its queue. It has no pointer, so that the garbage collector need not
+// scan send queues.
 type sendWQE struct {
 	id         uint64
 	remoteAddr uint64
@@ -97,13 +121,13 @@ type sendWQE struct {
 	length     uint32
 	first      wire.PSN // valid once its first packet was sent
 	packets    uint32   // PSNs it takes
-	op         SendOp
-	flags      SendFlags
+	op         Op
+	flags      sendFlags
 	sges       uint8
 }
 
-// sendQueue is the memory of a send queue: its requests, a ring, and what only some of them need,
-// slot for slot.
+// sendQueue is the memory of a send queue: a ring of requests, and, slot by slot, what only some of
+// them need.
 type sendQueue struct {
 	wqes      []sendWQE
 	pd        *ProtectionDomain

@@ -126,7 +126,7 @@ func (b *bench) all(ctx context.Context, cells []cell, done func(*result)) error
 	return nil
 }
 
-// judge measures a cell, or returns a result that says why it cannot.
+// judge measures a cell, or returns a result with the reason why it cannot be measured.
 func (b *bench) judge(ctx context.Context, c cell) (*result, error) {
 	r := &result{Cell: c.name, Bar: c.bar}
 	if n := len(b.cpus); n < c.cpus {

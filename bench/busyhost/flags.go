@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 var errHelp = errors.New("help requested")
@@ -30,39 +30,44 @@ type settings struct {
 	list     bool
 }
 
-// flags binds the flags to settings and sets the defaults.
-func flags(s *settings, only *string, help *bool) *pflag.FlagSet {
-	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	f.SortFlags = false
-	f.Usage = func() {}
-	f.StringVar(only, "only", "", "measure only the cells whose names match this `regexp`")
-	f.IntVar(&s.rounds, "rounds", barRounds,
-		"`number` of runs of each trial; the bars require at least 7")
-	f.BoolVar(&s.quick, "quick", false,
-		"default to 3 rounds and shorter deadlines")
-	f.IntSliceVar(&s.cpus, "cpus", nil,
-		"the two `CPUs` to measure on (default the first two that this process may use)")
-	f.DurationVar(&s.deadline, "deadline", 20*time.Second,
-		"`time` in which a run must end; three times as long with half a CPU")
-	f.StringVar(&s.bin, "bin", "",
-		"`directory` of the programs under test (default that of this program)")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "print every run")
-	f.StringVar(&s.json, "json", "", "write all runs and verdicts to this `file`")
-	f.BoolVar(&s.list, "list", false, "print the cells and their bars, measure nothing")
-	f.BoolVarP(help, "help", "h", false, "print this help")
-	return f
+// words are flags that are converted to settings of other types.
+type words struct {
+	only string
+	help bool
+}
+
+// table declares the flags, bound to settings, and sets the defaults.
+func (s *settings) table(w *words) *cli.Table {
+	s.rounds, s.deadline = barRounds, 20*time.Second
+	return &cli.Table{Groups: []cli.Group{{Flags: []cli.Flag{
+		{Name: "only", Value: &w.only,
+			Check: func(name string) error { return s.parseOnly(name, w.only) },
+			Help:  "measure only the cells whose names match this `regexp`"},
+		{Name: "rounds", Value: &s.rounds, Bounds: cli.AtLeast(1),
+			Help: "`number` of runs of each trial; the bars require at least 7"},
+		{Name: "quick", Value: &s.quick, Help: "default to 3 rounds and shorter deadlines"},
+		{Name: "cpus", Value: &s.cpus, Check: s.checkCPUs,
+			Help: "the two `CPUs` to measure on (default the first two that this process may use)"},
+		{Name: "deadline", Value: &s.deadline, Check: s.checkDeadline,
+			Help: "`time` in which a run must end; three times as long with half a CPU"},
+		{Name: "bin", Value: &s.bin,
+			Help: "`directory` of the programs under test (default that of this program)"},
+		{Name: "verbose", Short: "v", Value: &s.verbose, Help: "print every run"},
+		{Name: "json", Value: &s.json, Help: "write all runs and verdicts to this `file`"},
+		{Name: "list", Value: &s.list, Help: "print the cells and their bars, measure nothing"},
+		{Name: "help", Short: "h", Value: &w.help, Help: "print this help"},
+	}}}}
 }
 
 // parse parses a command line.
 func parse(args []string) (*settings, error) {
-	var only string
-	var help bool
-	s := &settings{}
-	f := flags(s, &only, &help)
+	s, w := &settings{}, &words{}
+	table := s.table(w)
+	f := table.FlagSet(name)
 	if err := f.Parse(args); err != nil {
 		return nil, fmt.Errorf("%w; see --help", err)
 	}
-	if help {
+	if w.help {
 		return nil, errHelp
 	}
 	if s.quick {
@@ -73,39 +78,47 @@ func parse(args []string) (*settings, error) {
 			s.deadline = 8 * time.Second
 		}
 	}
-	var err error
-	if f.Changed("only") {
-		if s.only, err = regexp.Compile(only); err != nil {
-			return nil, fmt.Errorf("--only: %w", err)
-		}
-	}
-	return s, s.validate(f)
-}
-
-func (s *settings) validate(f *pflag.FlagSet) error {
 	switch {
 	case f.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
-	case s.rounds < 1:
-		return fmt.Errorf("--rounds %d: want at least 1", s.rounds)
-	case s.deadline < time.Second:
-		return fmt.Errorf("--deadline %v: want at least 1s", s.deadline)
+		return nil, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
 	case f.Changed("json") && s.json == "":
-		return errors.New("--json: want the name of a file")
-	case f.Changed("cpus") && (len(s.cpus) != 2 || s.cpus[0] == s.cpus[1] || min(s.cpus[0],
-		s.cpus[1]) < 0):
-		return fmt.Errorf("--cpus %s: want two different CPUs", f.Lookup("cpus").Value)
+		return nil, errors.New("--json: want the name of a file")
+	}
+	return s, table.Validate()
+}
+
+func (s *settings) parseOnly(name, text string) (err error) {
+	if text == "" {
+		return nil
+	}
+	if s.only, err = regexp.Compile(text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }
 
+func (s *settings) checkDeadline(name string) error {
+	if s.deadline < time.Second {
+		return fmt.Errorf("%s %v: want at least 1s", name, s.deadline)
+	}
+	return nil
+}
+
+func (s *settings) checkCPUs(name string) error {
+	c := s.cpus
+	if c == nil || len(c) == 2 && c[0] != c[1] && min(c[0], c[1]) >= 0 {
+		return nil
+	}
+	return fmt.Errorf("%s [%s]: want two different CPUs", name, strings.Trim(
+		strings.ReplaceAll(fmt.Sprint(c), " ", ","), "[]"))
+}
+
 // usage returns the text of --help.
 func usage() string {
-	var only string
-	var help bool
-	f := flags(&settings{}, &only, &help)
+	table := new(settings).table(&words{})
 	var b strings.Builder
-	fmt.Fprintf(&b, `busyhost measures congestion control and polling on a machine that other programs load as well,
+	fmt.Fprintf(&b, `busyhost measures congestion control and polling on a machine that other `+
+		`programs load as well,
 and compares the figures with bars: one row for each cell, with figure, bar and verdict.
 
   busyhost                      all cells
@@ -116,6 +129,6 @@ and compares the figures with bars: one row for each cell, with figure, bar and 
 The exit code is 0 if every selected bar holds, 1 if one fails or could not be measured, 2 for an
 invalid command line, 130 after an interrupt. Measure on a machine without other load: the header
 has its load.
-`, f.FlagUsages())
+`, table.Usage(0))
 	return b.String()
 }

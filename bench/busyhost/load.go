@@ -50,7 +50,7 @@ func (s cpuSample) others(before cpuSample) float64 {
 	return part(s.used-before.used-(s.own-before.own), s.total-before.total)
 }
 
-// steal returns the share of the machine that the hypervisor took since an earlier sample.
+// steal returns the share of the machine's time that the hypervisor used since an earlier sample.
 func (s cpuSample) steal(before cpuSample) float64 {
 	return part(s.stolen-before.stolen, s.total-before.total)
 }

@@ -107,7 +107,7 @@ func (b *bench) occupy(ctx context.Context, cpu int) (stop func(), err error) {
 		cancel()
 		return nil, fmt.Errorf("busy loop: %w", err)
 	}
-	stop = func() { cancel(); _ = cmd.Wait() } // the error is that it was killed
+	stop = func() { cancel(); _ = cmd.Wait() } // it returns the error of a killed process
 	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		stop()
 		return nil, fmt.Errorf("busy loop on CPU %d did not start: %w", cpu, err)

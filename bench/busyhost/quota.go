@@ -61,7 +61,7 @@ type group struct {
 }
 
 // newGroup makes a group with half a CPU, below the group of this process if permitted, else at the
-// top of the hierarchy. The error says why neither is possible.
+// top of the hierarchy. If neither is possible, the error has both reasons.
 func newGroup() (*group, error) {
 	mountinfo, err := os.Open("/proc/self/mountinfo")
 	if err != nil {

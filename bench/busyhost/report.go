@@ -81,7 +81,8 @@ func (r *report) begin(ctx context.Context, out, errs io.Writer) error {
 			20-prio)
 	}
 	if r.Rounds < barRounds {
-		fmt.Fprintf(errs, "%s: preview only: the bars require medians of at least %d rounds\n", name,
+		fmt.Fprintf(errs, "%s: preview only: the bars require medians of at least %d "+
+			"rounds\n", name,
 			barRounds)
 	}
 	columns(out, "cell", "figure", "bar", "verdict")

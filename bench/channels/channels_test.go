@@ -335,11 +335,11 @@ func TestBadWants(t *testing.T) {
 		Wanted
 		says string
 	}{
-		{Wanted{8, 0, swift(t), ""}, "the fluctuation of 0 flows: want 1 at least"},
+		{Wanted{8, 0, swift(t), ""}, "fluctuation of 0 flows, want 1 or more"},
 		{Wanted{0, 1, swift(t), ""}, "channels n=0: n=0 is outside [1, 256]"},
 		{Wanted{8, 1, swift(t), "b=x"}, `channels n=8,b=x: `},
 		{Wanted{8, 1, dctcp, ""},
-			"the fluctuation of dctcp is not known: section 4.3.2 has that of swift"},
+			"the fluctuation of dctcp is unknown, want swift (section 4.3.2)"},
 	} {
 		assert.ErrorContains(t, c.Check(), c.says)
 	}
@@ -348,4 +348,4 @@ func TestBadWants(t *testing.T) {
 	assert.ErrorIs(t, err, errNoSamples)
 }
 
-var _ cc.Control = &Gauge{}
+var _ cc.Factory = &Gauge{}

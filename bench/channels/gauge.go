@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Gauge is a cc.Control that measures the delay of its flow's otherwise idle path. It uses the same
+// Gauge is a cc.Factory that measures the delay of its flow's otherwise idle path. It uses the same
 // samples as PrioPlus, less the hosts' part as far as it is known, in two phases:
 //
 // First a ping-pong as in section 4.3.2: a probe and a full packet in turn, one at a time. Then a
@@ -31,7 +31,7 @@ const streamShare = 10
 // late after a stall forms a queue.
 const streamWindow = 8
 
-// New implements cc.Control. It starts a new measurement.
+// New implements cc.Factory. It starts a new measurement.
 func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	g.path = path
 	g.base = cc.BaseRTT{Path: path, Window: units.Second}
@@ -41,7 +41,7 @@ func (g *Gauge) New(path cc.Path) (cc.Algorithm, error) {
 	return &needle{Gauge: g}, nil
 }
 
-// Name implements cc.Control.
+// Name implements cc.Factory.
 func (g *Gauge) Name() string   { return "gauge" }
 func (g *Gauge) String() string { return "gauge" }
 
@@ -65,26 +65,26 @@ func (n *needle) On(ev *cc.Event, now units.Time) cc.Decision {
 	s, ok := sampleOf(ev)
 	switch {
 	case ok && ev.Probe:
-		n.take(&n.probe, s, 0, now)
+		n.record(&n.probe, s, 0, now)
 		n.next = cc.Decision{Window: n.path.Payload}
 	case ok && len(n.pings) < n.Samples:
-		n.take(&n.pings, s, ev.Bytes, now)
-		n.ask(now)
+		n.record(&n.pings, s, ev.Bytes, now)
+		n.requestProbe(now)
 		if len(n.pings) == n.Samples {
 			n.next = cc.Decision{Window: streamWindow * n.path.Payload,
 				Rate: max(1, n.path.LineRate/streamShare)}
 		}
 	case ok:
-		n.take(&n.stream, s, n.path.Payload, now)
+		n.record(&n.stream, s, n.path.Payload, now)
 	// the first message, or a lost probe
 	case ev.Kind == cc.POST && n.next == cc.Decision{}, ev.Probe:
-		n.ask(now)
+		n.requestProbe(now)
 	}
 	return n.next
 }
 
-// ask requests a probe at once, and no data.
-func (n *needle) ask(now units.Time) {
+// requestProbe requests a probe at once, and no data.
+func (n *needle) requestProbe(now units.Time) {
 	at := now
 	for at == 0 || at == n.next.ProbeAt {
 		at = at.Add(1)
@@ -92,7 +92,7 @@ func (n *needle) ask(now units.Time) {
 	n.next = cc.Decision{ProbeAt: at}
 }
 
-func (n *needle) take(taken *samples, s sample, payload units.Bytes, now units.Time) {
+func (n *needle) record(taken *samples, s sample, payload units.Bytes, now units.Time) {
 	if len(*taken) < cap(*taken) {
 		*taken = append(*taken, s)
 		n.base.SampleBetween(s.least, s.most, payload, now)

@@ -134,7 +134,8 @@ func (s *Survey) Write(w io.Writer) error {
 		shown(s.Ping.Least-s.Probe.Least),
 		int64(s.Path.Payload), s.Path.Hops+1, s.Path.LineRate,
 		shown(s.Path.LineRate.Duration(s.Path.Payload)*units.Duration(s.Path.Hops+1)))
-	fmt.Fprintf(w, "samples of the stream beyond B: %d of %d; two in a row, which stop a flow: %s\n", s.BeyondB, s.Stream.Samples, s.misreactions())
+	fmt.Fprintf(w, "samples of the stream beyond B: %d of %d; two in a row, which stop a flow: "+
+		"%s\n", s.BeyondB, s.Stream.Samples, s.misreactions())
 	fmt.Fprintf(w, "A = %v, B = %v, A+B = %v\n", s.A, s.B, s.A+s.B)
 	s.writeHosts(w)
 	fmt.Fprintln(w)

@@ -18,7 +18,7 @@ type console struct {
 	terminal bool // err is a terminal
 }
 
-const line = "---------------------------------------------------------------------------------------\n"
+var line = strings.Repeat("-", 87) + "\n"
 
 func newConsole(s *Settings, out, errs io.Writer) *console {
 	c := &console{out: out, err: errs, settings: s}

@@ -19,10 +19,10 @@ type dialogue interface {
 	conclude(ctx context.Context, r *sizeRun) (*Row, error)
 	end(ctx context.Context) error
 
-	// refuse sends err to a peer waiting in trade, and returns it; tell sends an error to a peer
-	// that waits at the named later point.
+	// refuse sends err to a peer waiting in trade, and returns it; sendError sends an error to a
+	// peer that waits at the named later point.
 	refuse(ctx context.Context, err error) error
-	tell(ctx context.Context, where string, err error) error
+	sendError(ctx context.Context, where string, err error) error
 }
 
 // mark distinguishes goroce programs from perftest. Change it when nativePeer's messages change.
@@ -51,17 +51,17 @@ func (x *session) identifyPeer(ctx context.Context) error {
 	if !x.server {
 		greeting = handshake.Connect
 	}
-	said, err := greeting(ctx, x.conn, test, mine)
+	protocol, err := greeting(ctx, x.conn, test, mine)
 	if err != nil {
 		return x.lost(ctx, err)
 	}
-	if said.Kin {
-		x.conn.putBack(said.Rest())
+	if protocol.Native {
+		x.conn.putBack(protocol.Rest())
 		x.dialogue = &nativePeer{x}
 		return nil
 	}
-	x.dialogue = &ofedPeer{x: x, said: said}
-	return s.adaptToOFED(said.Agreed)
+	x.dialogue = &ofedPeer{x: x, protocol: protocol}
+	return s.adaptToOFED(protocol.Agreed)
 }
 
 // pathMTU returns the largest path MTU of this end.

@@ -209,18 +209,19 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--prio 3", "--prio 3: cc: fixed has no delay target to move, " +
 			"want ledbat-dc or swift"},
 		{writeBW, "--cc swift --prio 8",
-			"--prio 8: prioplus: priority 8 is beyond the channels; there are 8, 0 to 7"},
+			"--prio 8: prioplus: priority 8 out of range [0, 8)"},
 		{writeBW, "--cc swift --prio 1,-1",
-			"--prio -1: prioplus: priority -1 is beyond the channels"},
+			"--prio -1: prioplus: priority -1 out of range"},
 		{writeBW, "--cc swift --prio high", "invalid argument \"high\" for \"--prio\""},
-		{writeBW, "--cc swift --channels 8", "--channels: no queue pair has a priority; add --prio"},
+		{writeBW, "--cc swift --channels 8", "--channels: no queue pair has a priority; add " +
+			"--prio"},
 		{writeBW, "--cc swift --prio 1 --channels 0", "n=0 is outside [1, 256]"},
 		{writeBW, "--cc swift --prio 1 --channels a=0s", "a=0s is outside (0s, 10ms]"},
 		{writeBW, "--cc swift:base_target=3us --prio 1",
 			"base_target=3us cannot be given to a flow with a channel"},
 		{writeBW, "--tocc k=0", "k=0 is outside [1B, 1MiB]"},
-		{writeBW, "--tocc bolt", `there is no scheme "bolt"; there are expresspass`},
-		{writeBW, "--tocc generation=rate", "with rate-based generation nobody can predict"},
+		{writeBW, "--tocc bolt", `unknown scheme "bolt", want one of expresspass`},
+		{writeBW, "--tocc generation=rate", "with rate-based generation it cannot be predicted"},
 		{writeBW, "--tocc k=4096 -c UC", "--connection UC: --tocc needs RC"},
 		{sendBW, "--tocc k=4096 -c UD", "--connection UD: --tocc needs RC"},
 		{sendBW, "--carc llc=1B", "llc=1B, want at least one line of 64B"},
@@ -230,7 +231,8 @@ func TestBadFlags(t *testing.T) {
 			"--carc mode=rr: roce_send_bw has no responses"},
 		{sendBW, "--carc llc=4MiB --queues 2 -q 2",
 			"--queues 2: --carc supports one queue"},
-		{writeBW, "--carc llc=4MiB", "the receiver must see completions to return credits; add --write_with_imm"},
+		{writeBW, "--carc llc=4MiB", "the receiver must see completions to return credits; add " +
+			"--write_with_imm"},
 		{readBW, "--carc llc=4MiB", "--carc: credits apply to SENDs and WRITEs"},
 		{readBW, "--work 1us", "unknown flag: --work"},
 		{writeBW, "--work 1us", "--work: the receiver must see completions"},
@@ -302,5 +304,26 @@ func TestDistance(t *testing.T) {
 	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"size", "sizes", 1}, {"sise", "size", 1},
 		{"kitten", "sitting", 3}} {
 		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
+	}
+}
+
+// Every entry of the header and of test_info is declared once.
+func TestColumns(t *testing.T) {
+	for _, test := range everyTest {
+		s, err := parse(test, nil)
+		require.NoError(t, err)
+		names, keys := map[string]bool{}, map[string]bool{}
+		for _, c := range (&session{settings: s}).columns() {
+			require.False(t, c.name != "" && names[c.name], c.name)
+			require.False(t, c.key != "" && keys[c.key], c.key)
+			require.NotEmpty(t, c.name+c.key)
+			names[c.name], keys[c.key] = true, true
+		}
+		for _, g := range s.table(&extras{}).Groups {
+			for _, f := range g.Flags {
+				require.True(t, f.Absent || f.Column == "" || names[f.Column], f.Name)
+				require.True(t, f.Absent || f.JSON == "" || keys[f.JSON], f.Name)
+			}
+		}
 	}
 }

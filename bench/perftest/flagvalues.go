@@ -8,8 +8,32 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
+
+// Types of flags that pflag lacks.
+type (
+	connection transport.QPType
+	size       int
+	seconds    units.Duration
+	duration   units.Duration
+)
+
+// Set parses a connection type.
+func (c *connection) Set(v string) error {
+	for _, t := range []transport.QPType{transport.RC, transport.UC, transport.UD} {
+		if strings.EqualFold(v, t.String()) {
+			*c = connection(t)
+			return nil
+		}
+	}
+	return errors.New("want RC, UC or UD")
+}
+func (c *connection) String() string { return transport.QPType(*c).String() }
+
+// Type returns the argument's name for --help.
+func (c *connection) Type() string { return "type" }
 
 // Set parses a message size.
 func (n *size) Set(v string) error {

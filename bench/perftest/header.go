@@ -14,48 +14,15 @@ func (c *console) header(x *session) {
 		return
 	}
 	s := x.settings
-	client := !x.server || s.Bidirectional
-	server := x.server || s.Bidirectional
-	bw := s.Test.Kind == Bandwidth
 	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format, args...) }
-	p("%s                    %s\n", line, s.title())
-	p(" Dual-port       : OFF\t\tDevice         : %s\n", s.Device)
-	p(" Number of qps   : %d\t\tTransport type : IB\n", s.QPs)
-	p(" Connection type : %v\t\tUsing SRQ      : OFF\n", s.Connection)
-	p(" PCIe relax order: OFF\t\tLock-free      : OFF\n")
-	p(" ibv_wr* API     : OFF\t\tUsing Enhanced Reorder      : OFF\n")
-	if client {
-		p(" TX depth        : %d\n", s.TxDepth)
-	}
-	if server && s.Test.Verb == Send {
-		p(" RX depth        : %d\n", s.RxDepth)
-	}
-	if s.PostList > 1 {
-		p(" Post List       : %d\n", s.PostList)
-	}
-	if bw {
-		p(" CQ Moderation   : %d\n", s.cqMod(s.Size))
-		p(" CQE Poll Batch  : Dynamic\n")
-	}
-	p(" Mtu             : %d[B]\n", x.mtu)
-	p(" Link type       : Ethernet\n")
-	p(" GID index       : %d\n", s.GIDIndex)
-	if s.Test.isOneSided() {
-		p(" Outstand reads  : %d\n", s.Outs)
-	} else {
-		p(" Max inline data : %d[B]\n", s.Inline)
-	}
-	p(" rdma_cm QPs\t : %s\n", s.cmQPs())
-	p(" Data ex. method : %s\n", s.dataExchange())
-	p("%s", line)
+	fmt.Fprintf(&b, "%s                    %s\n%s%s", line, s.title(), printed(x.columns()), line)
 	for i := range x.mine.QPs {
-		p("%s", s.address("local", x.mine, i))
+		b.WriteString(s.address("local", x.mine, i))
 	}
 	for i := range x.theirs.QPs {
-		p("%s", s.address("remote", x.theirs, i))
+		b.WriteString(s.address("remote", x.theirs, i))
 	}
-	p("%s%s", line, s.heading())
+	fmt.Fprintf(&b, "%s%s", line, s.heading())
 	fmt.Fprint(c.out, b.String())
 }
 

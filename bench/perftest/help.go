@@ -6,6 +6,9 @@ import (
 	"strings"
 )
 
+// helpWidth is the width of the flags' descriptions.
+const helpWidth = 110
+
 // help prints the help of a test.
 func help(w io.Writer, t Test) {
 	name := t.Name()
@@ -18,9 +21,7 @@ func help(w io.Writer, t Test) {
 	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
 	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
-	for _, g := range groups(s, &extras{}) {
-		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.FlagUsagesWrapped(110))
-	}
+	fmt.Fprint(w, s.table(&extras{}).Usage(helpWidth))
 	size := "-s 4096 "
 	if t.Verb == Atomic {
 		size = ""

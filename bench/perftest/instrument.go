@@ -9,10 +9,9 @@ import (
 	"runtime"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // Instrument is a program that measures the path to a peer with a congestion control of its own,
@@ -21,10 +20,10 @@ import (
 type Instrument struct {
 	Name, What string // What describes the measurement for --help
 	Messages   int    // default of --iters
-	Flags      func(*pflag.FlagSet)
+	Flags      func() []cli.Flag
 	// Control makes the congestion control of the client's queue pair for a run of the given number
 	// of messages.
-	Control func(messages int) (cc.Control, error)
+	Control func(messages int) (cc.Factory, error)
 	// Report is called at the client when the run has ended.
 	Report func(stdout io.Writer) error
 }
@@ -63,38 +62,23 @@ func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.W
 	return exitFailed
 }
 
-// groups returns the relevant flags of a bandwidth test and the instrument's own.
-func (i *Instrument) groups(s *Settings, x *extras) []group {
-	var gs []group
-	add := func(title string, bind func(*pflag.FlagSet)) {
-		fs := pflag.NewFlagSet(title, pflag.ContinueOnError)
-		fs.SortFlags = false
-		bind(fs)
-		gs = append(gs, group{title, fs})
+// table declares the instrument's own flags, and those of a bandwidth test that it shares.
+func (i *Instrument) table(s *Settings, x *extras) *cli.Table {
+	test := s.table(x)
+	iters, rate := *test.Flag("iters"), *test.Flag("line-rate")
+	iters.Help = "`number` of one-packet messages; the same at both ends"
+	rate.Help = "`rate` of the port (default what the port reports, else 100Gb/s)"
+	var session []cli.Flag
+	for _, name := range []string{"port", "mtu", "gid-index", "upstream", "rdma_cm",
+		"connect-timeout", "tclass", "ack-tclass", "qp-timeout", "retry_count"} {
+		session = append(session, *test.Flag(name))
 	}
-	add("Measurement", func(f *pflag.FlagSet) {
-		f.IntVarP(&s.Iters, "iters", "n", s.Iters,
-			"`number` of one-packet messages; the same at both ends")
-		f.Var((*bitRate)(&s.LineRate), "line-rate",
-			"`rate` of the port (default what the port reports, else 100Gb/s)")
-		f.Lookup("line-rate").DefValue = "0"
-		i.Flags(f)
-	})
-	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	s.sessionFlags(all)
-	s.qosFlags(all, x)
-	add("Session (as roce_write_bw's)", func(f *pflag.FlagSet) {
-		for _, name := range []string{"port", "mtu", "gid-index", "upstream", "rdma_cm",
-			"connect-timeout", "tclass", "ack-tclass", "qp-timeout", "retry_count"} {
-			f.AddFlag(all.Lookup(name))
-		}
-	})
-	add("Port", s.portFlags)
-	add("Other", func(f *pflag.FlagSet) {
-		f.BoolVarP(&x.version, "version", "V", false, "print the version")
-		f.BoolVarP(&x.help, "help", "h", false, "print this help")
-	})
-	return gs
+	return &cli.Table{Groups: []cli.Group{
+		{Title: "Measurement", Flags: append([]cli.Flag{iters, rate}, i.Flags()...)},
+		{Title: "Session (as roce_write_bw's)", Flags: session},
+		{Title: "Port", Flags: s.portFlags()},
+		{Title: "Other", Flags: []cli.Flag{*test.Flag("version"), *test.Flag("help")}},
+	}}
 }
 
 // packet is the default message size without --mtu: the largest packet.
@@ -109,11 +93,7 @@ func (i *Instrument) settings() *Settings {
 
 func (i *Instrument) parse(args []string) (*Settings, error) {
 	s, x := i.settings(), &extras{}
-	all := pflag.NewFlagSet(i.Name, pflag.ContinueOnError)
-	all.Usage = func() {}
-	for _, g := range i.groups(s, x) {
-		all.AddFlagSet(g.FlagSet)
-	}
+	all := i.table(s, x).FlagSet(i.Name)
 	all.SetNormalizeFunc(normalizeFlags(all))
 	switch err := all.Parse(args); {
 	case err != nil:
@@ -149,10 +129,10 @@ func (i *Instrument) help(w io.Writer) {
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
 	fmt.Fprintf(w, "  %-36s the client, which measures. The server may be roce_write_bw or\n",
 		i.Name+" -d URL [flags] HOST")
-	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or the value of -m\n", "", packet)
-	for _, g := range i.groups(i.settings(), &extras{}) {
-		fmt.Fprintf(w, "\n%s:\n%s", g.title, g.FlagUsagesWrapped(110))
-	}
+	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or the value "+
+		"of -m\n",
+		"", packet)
+	fmt.Fprint(w, i.table(i.settings(), &extras{}).Usage(helpWidth))
 }
 
 // withoutInstrument returns the settings of the end that does not measure.

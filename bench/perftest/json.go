@@ -23,35 +23,6 @@ type Document struct {
 	Offload  *OffloadInfo `json:"offload,omitempty"`
 }
 
-// TestInfo is the header block with perftest's names.
-type TestInfo struct {
-	Test           string `json:"test"`
-	DualPort       string `json:"Dual_port"`
-	Device         string `json:"Device"`
-	QPs            int    `json:"Number_of_qps"`
-	TransportType  string `json:"Transport_type"`
-	ConnectionType string `json:"Connection_type"`
-	SRQ            string `json:"Using_SRQ"`
-	RelaxedOrder   string `json:"PCIe_relax_order"`
-	WrAPI          string `json:"ibv_wr_API"`
-	TxDepth        int    `json:"TX_depth"`
-	RxDepth        int    `json:"RX_depth"`
-	CQModeration   int    `json:"CQ_Moderation"`
-	MTU            int    `json:"Mtu"`
-	LinkType       string `json:"Link_type"`
-	GIDIndex       int    `json:"GID_index"`
-	MaxInline      *int   `json:"Max_inline_data,omitempty"`
-	Outstanding    *int   `json:"Outstand_reads,omitempty"`
-	CMQPs          string `json:"rdma_cm_QPs"`
-	DataExchange   string `json:"Data_ex_method"`
-	TOS            int    `json:"TOS"`
-	// goroce's own fields.
-	Role          string  `json:"role"` // client, server, or both in one process
-	Bidirectional bool    `json:"bidirectional"`
-	Duration      float64 `json:"duration_s"` // 0: iterations
-	Unit          string  `json:"BW_unit"`
-}
-
 // PortInfo describes the port of the test.
 type PortInfo struct {
 	URL    string `json:"url"`
@@ -62,31 +33,11 @@ type PortInfo struct {
 
 // document describes a session, whose port must still be open.
 func (x *session) document() *Document {
-	s := x.settings
-	info := TestInfo{
-		Test: s.title(), DualPort: "OFF", Device: s.Device, QPs: s.QPs, TransportType: "IB",
-		ConnectionType: s.Connection.String(), SRQ: "OFF", RelaxedOrder: "OFF", WrAPI: "OFF",
-		TxDepth: s.TxDepth, RxDepth: s.RxDepth, CQModeration: s.cqMod(s.Size), MTU: x.mtu,
-		LinkType: "Ethernet",
-		GIDIndex: s.GIDIndex, CMQPs: s.cmQPs(), DataExchange: s.dataExchange(), TOS: s.TrafficClass,
-		Role: "client", Bidirectional: s.Bidirectional, Duration: s.Duration.Seconds(),
-		Unit: s.unitName(),
-	}
-	if s.Test.isOneSided() {
-		info.Outstanding = &s.Outs
-	} else {
-		info.MaxInline = &s.Inline
-	}
-	switch {
-	case s.inProcess():
-		info.Role = "both"
-	case x.server:
-		info.Role = "server"
-	}
 	port := x.host.Info(0)
 	return &Document{
-		TestInfo: info, Results: x.rows, Host: thisHost(), CC: x.controls(), Seed: x.host.Seed(),
-		Port: PortInfo{URL: s.Device, Driver: port.Driver, MAC: port.MAC.String(),
+		TestInfo: x.columns(), Results: x.rows, Host: thisHost(), CC: x.controls(),
+		Seed: x.host.Seed(),
+		Port: PortInfo{URL: x.settings.Device, Driver: port.Driver, MAC: port.MAC.String(),
 			MTU: int(port.MTU)},
 		Offload: x.offload(),
 	}

@@ -212,7 +212,8 @@ func TestDocument(t *testing.T) {
 		"own_poll_gaps peer_poll_gaps longest_gap_us gc.cycles gc.pause_total_us gc.pause_max_us"
 	byKind := [...]string{
 		Bandwidth: "BW_peak BW_average MsgRate",
-		Latency:   "t_min t_max t_typical t_avg t_stdev percentile_99 percentile_99\\.9 tps_average",
+		Latency: "t_min t_max t_typical t_avg t_stdev percentile_99 percentile_99\\.9 " +
+			"tps_average",
 	}
 	top := "test_info.test test_info.Dual_port test_info.Device test_info.Number_of_qps " +
 		"test_info.Transport_type test_info.Connection_type test_info.Using_SRQ " +
@@ -279,7 +280,9 @@ func keys(m map[string]any, path string) (all []string) {
 func TestDocumentOnStandardOutput(t *testing.T) {
 	o := do(t, writeBW, "-n", "50", "--out_json_file=-")
 	require.Zero(t, o.code)
-	var doc Document
+	var doc struct {
+		Results []*Row `json:"results"`
+	}
 	require.NoError(t, json.Unmarshal([]byte(o.out), &doc))
 	require.EqualValues(t, 50, doc.Results[0].Iterations)
 	require.Contains(t, o.errors, "#bytes", "the table makes way")

@@ -68,16 +68,16 @@ func (k *nativePeer) meet(ctx context.Context, name string,
 	if err != nil {
 		return nil, k.x.lost(ctx, err)
 	}
-	if said := theirs[factError]; said != "" {
-		return nil, peerError(said)
+	if reported := theirs[factError]; reported != "" {
+		return nil, peerError(reported)
 	}
 	return theirs, nil
 }
 
-func (k *nativePeer) tell(ctx context.Context, where string, err error) error {
+func (k *nativePeer) sendError(ctx context.Context, where string, err error) error {
 	if ctx.Err() != nil || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrMismatch) ||
 		errors.Is(err, connect.ErrRefused) {
-		return err // the peer knows
+		return err // the peer has it, or is gone
 	}
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
@@ -94,11 +94,11 @@ func (k *nativePeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	var sent []uint64
 	if err := json.Unmarshal([]byte(theirs[factSent]), &sent); err != nil ||
 		len(sent) != k.x.settings.QPs {
-		return nil, k.tell(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q",
+		return nil, k.sendError(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q",
 			connect.ErrMalformed, theirs[factSent]))
 	}
 	if err := r.finish(sent); err != nil {
-		return nil, k.tell(ctx, "facts", err)
+		return nil, k.sendError(ctx, "facts", err)
 	}
 	row, totals := r.row(), r.totals()
 	theirs, err = k.meet(ctx, "facts", map[string]string{

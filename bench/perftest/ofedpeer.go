@@ -16,8 +16,8 @@ import (
 // than nativePeer: neither end learns the other's options, counters or errors, and a failing
 // program just hangs up.
 type ofedPeer struct {
-	x    *session
-	said *handshake.Session
+	x        *session
+	protocol *handshake.Session
 }
 
 // hangupTimeout is how long an ib_write_lat may take to receive the ACK of its last message and
@@ -37,7 +37,7 @@ func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
 }
 
 func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
-	s, agreed := u.x.settings, u.said.Agreed
+	s, agreed := u.x.settings, u.protocol.Agreed
 	if s.CM {
 		var err error
 		if agreed.PathMTU, err = u.connectPairs(ctx); err != nil {
@@ -48,23 +48,23 @@ func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 	if s.Test.isOneSided() {
 		reads = mine.RdAtomic
 	}
-	said := make([]handshake.Destination, s.QPs)
+	ours := make([]handshake.Destination, s.QPs)
 	for i, q := range mine.QPs {
-		said[i] = handshake.Destination{
+		ours[i] = handshake.Destination{
 			OutReads: uint16(reads), QPN: q.Num, PSN: q.PSN, RKey: mine.Regions[i].RKey,
 			Addr: mine.Regions[i].Addr, GID: mine.Addr,
 		}
 	}
-	heard, err := u.said.Exchange(ctx, said)
+	remote, err := u.protocol.Exchange(ctx, ours)
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
-	theirs := &connect.Hello{Addr: heard[0].GID, PathMTU: int64(agreed.PathMTU),
-		RdAtomic: int(heard[0].OutReads)}
+	theirs := &connect.Hello{Addr: remote[0].GID, PathMTU: int64(agreed.PathMTU),
+		RdAtomic: int(remote[0].OutReads)}
 	if s.CM {
 		theirs.Addr = u.x.cm.peer
 	}
-	for _, d := range heard {
+	for _, d := range remote {
 		theirs.QPs = append(theirs.QPs, connect.QP{Num: d.QPN, PSN: d.PSN})
 		theirs.Regions = append(theirs.Regions,
 			connect.Region{Addr: d.Addr, Len: uint64(max(s.largest(), s.page)), RKey: d.RKey})
@@ -75,26 +75,26 @@ func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hel
 // connectPairs connects the queue pairs through the RDMA CM between two barriers, and returns their
 // path MTU.
 func (u *ofedPeer) connectPairs(ctx context.Context) (units.Bytes, error) {
-	if err := u.said.Barrier(ctx); err != nil {
+	if err := u.protocol.Barrier(ctx); err != nil {
 		return 0, err
 	}
-	mtu, err := u.x.cm.connectPairs(ctx, u.said.Agreed.PathMTU)
+	mtu, err := u.x.cm.connectPairs(ctx, u.protocol.Agreed.PathMTU)
 	if err != nil {
 		return 0, err
 	}
-	return mtu, u.said.Barrier(ctx)
+	return mtu, u.protocol.Barrier(ctx)
 }
 
 func (u *ofedPeer) connected(ctx context.Context) error {
-	return u.x.lost(ctx, u.said.Connected(ctx))
+	return u.x.lost(ctx, u.protocol.Connected(ctx))
 }
 
-func (u *ofedPeer) ready(ctx context.Context) error { return u.x.lost(ctx, u.said.Ready(ctx)) }
+func (u *ofedPeer) ready(ctx context.Context) error { return u.x.lost(ctx, u.protocol.Ready(ctx)) }
 
-// refuse and tell only return the error: the protocol cannot carry it.
+// refuse and sendError only return the error: the protocol cannot carry it.
 func (u *ofedPeer) refuse(_ context.Context, err error) error { return err }
 
-func (u *ofedPeer) tell(_ context.Context, _ string, err error) error { return err }
+func (u *ofedPeer) sendError(_ context.Context, _ string, err error) error { return err }
 
 // conclude waits for what the peer sends on its own initiative, and exchanges reports.
 func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
@@ -116,7 +116,7 @@ func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 		}
 	}
 	sizes := s.sizes(u.x.mtu)
-	theirs, err := u.said.Done(ctx, mine, r.size == sizes[len(sizes)-1])
+	theirs, err := u.protocol.Done(ctx, mine, r.size == sizes[len(sizes)-1])
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
@@ -169,7 +169,7 @@ func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCau
 func (r *sizeRun) receivedWithoutRecv() (yes bool) {
 	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
-			now := ep.Counters()
+			now := ep.Stats()
 			yes = yes || now.RNRSent > r.before[i].RNRSent ||
 				now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
 			return nil
@@ -212,7 +212,7 @@ func (u *ofedPeer) sent(r *sizeRun) []uint64 {
 }
 
 func (u *ofedPeer) end(ctx context.Context) error {
-	if err := u.said.Finish(ctx); err != nil {
+	if err := u.protocol.Finish(ctx); err != nil {
 		return u.x.lost(ctx, err)
 	}
 	// its protocol has no final message

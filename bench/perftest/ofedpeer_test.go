@@ -32,8 +32,8 @@ func TestUpstream(t *testing.T) {
 				// one end's flag is enough
 				client := start(t, test, append(append(args, "--upstream"), w.client...)...)
 				server := start(t, test, append(args, w.server...)...)
-				require.Zero(t, client.ends(30*time.Second), client.result())
-				require.Zero(t, server.ends(soon), server.result())
+				require.Zero(t, client.ends(patience), client.result())
+				require.Zero(t, server.ends(patience), server.result())
 				if extra == "-a" {
 					require.Contains(t, client.result(), "\n 8388608 ")
 					return
@@ -62,7 +62,7 @@ func TestUpstreamCannot(t *testing.T) {
 	client := start(t, writeBW, append(append(args, "--upstream"), w.client...)...)
 	server := start(t, writeBW, append(args, w.server...)...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(20*time.Second))
+		require.Equal(t, exitFailed, p.ends(patience))
 		require.Contains(t, p.result(),
 			"--data_validation: not supported by the peer, perftest 6.06")
 		require.Contains(t, p.result(), "--write_with_imm: not supported by the peer")
@@ -76,7 +76,7 @@ func TestUpstreamMismatch(t *testing.T) {
 		w.client...)...)
 	server := start(t, writeBW, append([]string{"-n", "10"}, w.server...)...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(30*time.Second), p.result())
+		require.Equal(t, exitFailed, p.ends(patience), p.result())
 		require.Regexp(t, "do not run the same test|peer vanished", p.result())
 	}
 	require.Contains(t, client.result()+server.result(),
@@ -91,9 +91,9 @@ func TestUpstreamOtherVerb(t *testing.T) {
 		server := start(t, test, append([]string{"-s", "64", "-n", "100"}, w.server...)...)
 		client := start(t, sendBW, append([]string{"-s", "64", "-n", "100", "--upstream"},
 			w.client...)...)
-		require.Equal(t, exitFailed, server.ends(20*time.Second), server.result())
+		require.Equal(t, exitFailed, server.ends(patience), server.result())
 		require.Contains(t, server.result(), "does it run the same test?")
-		require.NotZero(t, client.ends(20*time.Second), client.result())
+		require.NotZero(t, client.ends(patience), client.result())
 	}
 }
 

@@ -11,8 +11,6 @@ import (
 
 // validateOffload checks that --offload suits the test.
 func (s *Settings) validateOffload(p *problems) {
-	_, err := driver.Find(s.Offload)
-	p.when(err != nil, "--offload %s: %w", s.Offload, err)
 	nothing := s.Tokens == nil && reflect.DeepEqual(s.Congestion, defaultAlgorithms())
 	p.when(s.Offload != driver.Off && nothing,
 		"--offload %s: no congestion control to offload; add --cc", s.Offload)

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -49,7 +48,7 @@ func TestOffloadProcessKilled(t *testing.T) {
 	for _, pid := range children {
 		require.NoError(t, syscall.Kill(pid, syscall.SIGKILL))
 	}
-	require.Zero(t, p.ends(30*time.Second), p.result())
+	require.Zero(t, p.ends(patience), p.result())
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	var d Document

@@ -71,7 +71,7 @@ func (s *Settings) examplePath() cc.Path {
 
 // controlOf returns the congestion control of a queue pair, with its virtual priority of --prio.
 // The DSCP does not depend on it.
-func (s *Settings) controlOf(number int) cc.Control {
+func (s *Settings) controlOf(number int) cc.Factory {
 	if s.instrument != nil {
 		return s.instrument
 	}
@@ -85,16 +85,6 @@ func (s *Settings) controlOf(number int) cc.Control {
 	}
 	return prioplus.Spec{Inner: spec, Channels: channels,
 		Priority: s.Priorities[number%len(s.Priorities)]}
-}
-
-// validatePriorities checks every algorithm with every priority.
-func (s *Settings) validatePriorities(p *problems) {
-	for _, spec := range s.Congestion {
-		for _, priority := range s.Priorities {
-			err := prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: priority}.Check()
-			p.when(err != nil, "--prio %d: %w", priority, err)
-		}
-	}
 }
 
 // controls formats --cc, --prio and --channels.

@@ -127,7 +127,7 @@ func (r *receiver) consume(wc *transport.WorkCompletion) {
 	}
 	in.received++
 	if r.cache != nil {
-		r.err = in.qp.Consumed(units.Bytes(wc.ByteLen))
+		r.err = in.qp.Admission().Consumed(units.Bytes(wc.ByteLen))
 	}
 }
 
@@ -204,15 +204,15 @@ func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound)
 	data := l.mr.Bytes()[at : at+c.size]
 	if s.Connection != transport.RC {
 		// Messages may be missing: accept the message's number unless it goes back.
-		said, ok := messageOf(data)
+		number, ok := messageOf(data)
 		if !ok {
 			return nil
 		}
-		if said < in.received {
+		if number < in.received {
 			return &errPattern{qp: uint64(p.number), message: in.received, got: data[0],
 				want: byte(in.received)}
 		}
-		in.received = said
+		in.received = number
 	}
 	return checkPattern(data, uint64(p.number), in.received)
 }
@@ -249,11 +249,11 @@ func (l *queueSet) checkTargets(size int, sent []uint64) error {
 			data := l.slot(i, message, size)
 			expect := message
 			if s.Connection == transport.UC {
-				said, ok := messageOf(data)
-				if !ok || said == 0 || said > message || said%slots != message%slots {
+				number, ok := messageOf(data)
+				if !ok || number == 0 || number > message || number%slots != message%slots {
 					continue // indistinguishable from a lost message
 				}
-				expect = said
+				expect = number
 			}
 			if err := checkPattern(data, uint64(p.number), expect); err != nil {
 				return err

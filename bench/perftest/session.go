@@ -13,6 +13,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 )
 
@@ -50,6 +51,7 @@ func (x *session) open(log *slog.Logger) error {
 		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle,
 		EAL:  s.EAL,
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
+		CM: s.CM, // a client may be faster than the server's ListenCM
 	}
 	if len(s.Cores) > s.cores() {
 		o.Cores = s.Cores[:s.cores()]
@@ -87,7 +89,7 @@ func successors(ps []netip.Prefix) []netip.Prefix {
 }
 
 func (x *session) portMTU() int {
-	return int(transport.PathMTUFor(x.host.Info(0).MTU))
+	return int(endpoint.PathMTUFor(x.host.Info(0).MTU))
 }
 
 // close releases everything. A port shared by both ends should not be closed while the other end
@@ -132,7 +134,7 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 		return err
 	}
 	if err := x.setup(setup); err != nil {
-		return x.dialogue.tell(ctx, "connected", err)
+		return x.dialogue.sendError(ctx, "connected", err)
 	}
 	if err := x.dialogue.connected(ctx); err != nil {
 		return err
@@ -221,7 +223,7 @@ func (x *session) waitNeighbor(ctx context.Context, i int, peer netip.Addr) erro
 		known := false
 		var failure error
 		err := x.host.Do(i, func(ep *transport.Endpoint) {
-			entry, err := ep.Neighbors().Resolve(peer, ep.Now())
+			entry, err := ep.Setup().Neighbors().Resolve(peer, ep.Loop().Now())
 			if failure = err; err == nil {
 				_, known = entry.MAC()
 			}
@@ -275,7 +277,7 @@ func (x *session) waitLink(ctx context.Context) error {
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	r, err := x.newSizeRun(size)
 	if err != nil {
-		return nil, x.dialogue.tell(ctx, "ready", err)
+		return nil, x.dialogue.sendError(ctx, "ready", err)
 	}
 	if err := x.dialogue.ready(ctx); err != nil {
 		return nil, err
@@ -285,7 +287,7 @@ func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	unwatch()
 	stop()
 	if err != nil {
-		return nil, x.dialogue.tell(ctx, "done", r.explain(err))
+		return nil, x.dialogue.sendError(ctx, "done", r.explain(err))
 	}
 	return x.dialogue.conclude(ctx, r)
 }

@@ -89,7 +89,7 @@ type Settings struct {
 	LimitBW      float64
 	LimitMsgRate float64
 
-	instrument cc.Control // measures in place of Congestion; nil: none
+	instrument cc.Factory // measures in place of Congestion; nil: none
 
 	// Settings that depend on the peer.
 	page, line int // bytes that small messages cycle through, and their alignment
@@ -101,8 +101,10 @@ type Settings struct {
 const (
 	maxQPs      = 16384
 	maxSize     = 8 << 20
+	minIters    = 5
 	maxIters    = 1_000_000_000
 	maxPostList = 1 << 15
+	maxCQMod    = 1024
 	maxSamples  = 10_000_000 // of -U, which stores all
 	maxMemory   = 4 << 30    // bytes of all message buffers
 	maxSeconds  = 1_000_000
@@ -206,7 +208,7 @@ func (s *Settings) sizes(mtu int) []int {
 func (s *Settings) largest() int {
 	if s.All && s.Test.Verb != Atomic {
 		if s.Connection == transport.UD {
-			return int(transport.MTU4096)
+			return int(4 * units.KiB)
 		}
 		return maxSize
 	}

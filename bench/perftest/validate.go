@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -22,18 +22,19 @@ func (p *problems) when(wrong bool, format string, args ...any) {
 	}
 }
 
-func (p *problems) within(flag string, value, low, high int) {
-	p.when(value < low || value > high, "%s %d: want %d to %d", flag, value, low, high)
-}
-
-// validate checks the settings.
+// validate checks the settings: first each by itself, as its flag declares, then those that depend
+// on each other.
 func (s *Settings) validate() error {
 	p := new(problems)
-	s.validateNumbers(p)
+	if err := s.table(&extras{}).Validate(); err != nil {
+		*p = append(*p, err)
+	}
+	s.validateDepths(p)
 	s.validateTest(p)
 	s.validatePort(p)
-	s.validateOutput(p)
-	s.validatePriorities(p)
+	s.validateCM(p)
+	p.when(s.JSONFile == "-" && s.WatchJSON == "-",
+		"--watch_json -: standard output is in use by --out_json_file")
 	s.validateTokens(p)
 	s.validateWork(p)
 	s.validateCredits(p)
@@ -47,36 +48,76 @@ func (s *Settings) validate() error {
 	return errors.Join(*p...)
 }
 
-func (s *Settings) validateNumbers(p *problems) {
-	p.within("--port", s.Port, 1, 65535)
-	p.within("--size", s.Size, 1, maxSize)
-	p.within("--iters", s.Iters, 5, maxIters)
-	p.within("--qp", s.QPs, 1, maxQPs)
-	p.within("--tx-depth", s.TxDepth, 1, transport.MaxQueueDepth)
-	p.within("--rx-depth", s.RxDepth, 1, transport.MaxQueueDepth)
-	p.within("--post_list", s.PostList, 1, maxPostList)
-	p.within("--inline_size", s.Inline, 0, transport.MaxInline)
-	p.within("--outs", s.Outs, 1, transport.MaxRdAtomic)
-	p.within("--cq-mod", s.CQMod, 0, 1024)
-	p.within("--tclass", s.TrafficClass, 0, 255)
-	p.within("--ack-tclass", s.AnswerClass, 1, 255)
-	p.within("--qp-timeout", s.QPTimeout, 0, 31)
-	p.within("--retry_count", s.RetryCount, 0, 7)
-	p.within("--queues", s.Queues, 1, dpdk.MaxQueues)
-	p.when(s.MTU != 0 && !slices.Contains([]int{256, 512, 1024, 2048, 4096}, s.MTU),
-		"--mtu %d: want 256, 512, 1024, 2048 or 4096", s.MTU)
+func (s *Settings) checkMTU(name string) error {
+	if s.MTU != 0 && !slices.Contains([]int{256, 512, 1024, 2048, 4096}, s.MTU) {
+		return fmt.Errorf("%s %d: want 256, 512, 1024, 2048 or 4096", name, s.MTU)
+	}
+	return nil
+}
+
+func (s *Settings) checkGIDIndex(name string) error {
+	if s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)) {
+		return fmt.Errorf("%s %d out of range: %d --ip addresses, counted from 0", name, s.GIDIndex,
+			len(s.Addrs))
+	}
+	return nil
+}
+
+func (s *Settings) checkConnectTimeout(name string) error {
+	if s.ConnectTimeout <= 0 {
+		return fmt.Errorf("%s %v: want more than 0", name, s.ConnectTimeout)
+	}
+	return nil
+}
+
+func (s *Settings) checkWork(name string) error {
+	if s.Work < 0 || s.Work > units.Second {
+		return fmt.Errorf("%s %v: want 0 to 1s", name, s.Work)
+	}
+	return nil
+}
+
+func (s *Settings) checkDevice(name string) error {
+	if _, err := dpdk.ParseURL(s.Device); err != nil {
+		return fmt.Errorf("%s %s: %w", name, s.Device, err)
+	}
+	return nil
+}
+
+func (s *Settings) checkAddrs(name string) error {
+	p := new(problems)
+	for i, ip := range s.Addrs {
+		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(),
+			"%s %v: want a unicast address", name, ip)
+		p.when(slices.Contains(s.Addrs[:i], ip), "%s %v: given twice", name, ip)
+	}
+	return errors.Join(*p...)
+}
+
+// checkPriorities checks every algorithm with every priority.
+func (s *Settings) checkPriorities(name string) error {
+	p := new(problems)
+	for _, spec := range s.Congestion {
+		for _, priority := range s.Priorities {
+			err := prioplus.Spec{Inner: spec, Channels: s.Channels, Priority: priority}.Check()
+			p.when(err != nil, "%s %d: %w", name, priority, err)
+		}
+	}
+	return errors.Join(*p...)
+}
+
+// validateDepths checks the lengths of the queues against each other.
+func (s *Settings) validateDepths(p *problems) {
 	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
 		s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
-	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
+	p.when(s.QPs*s.TxDepth > endpoint.MaxCQDepth,
 		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
-		transport.MaxCQDepth)
-	p.when(s.QPs*s.receiveDepth() > transport.MaxCQDepth,
+		endpoint.MaxCQDepth)
+	p.when(s.QPs*s.receiveDepth() > endpoint.MaxCQDepth,
 		"--qp %d: times --rx-depth %d exceeds the %d completions of a queue", s.QPs, s.RxDepth,
-		transport.MaxCQDepth)
+		endpoint.MaxCQDepth)
 	p.when(s.Queues > s.QPs, "--queues %d: want at most --qp %d", s.Queues, s.QPs)
-	p.when(s.LimitBW < 0, "--limit_bw %g: want at least 0", s.LimitBW)
-	p.when(s.LimitMsgRate < 0, "--limit_msgrate %g: want at least 0", s.LimitMsgRate)
 }
 
 // validateTest checks the flags that depend on the verb or kind of test.
@@ -86,41 +127,25 @@ func (s *Settings) validateTest(p *problems) {
 	p.when(t.Verb == Write && c == transport.UD, "--connection UD: %s needs RC or UC", t.Name())
 	p.when(t.Verb == Atomic && s.Size != 8, "--size %d: an atomic has 8 bytes", s.Size)
 	p.when(t.Kind == Latency && s.QPs > 1, "--qp %d: a latency test has one queue pair", s.QPs)
-	p.when(s.Duration < 0 || s.Duration > maxSeconds*units.Second,
-		"--duration %g: want 0 to %d seconds", s.Duration.Seconds(), maxSeconds)
 	p.when(s.Duration > 0 && 2*s.Margin >= s.Duration,
 		"--margin %g: want less than half of --duration %g", s.Margin.Seconds(),
 		s.Duration.Seconds())
 	p.when(s.Duration > 0 && s.All, "--duration and --all are mutually exclusive")
-	if t.Kind == Bandwidth {
-		p.when(s.Unsorted, "--report-unsorted: only for latency tests")
-	} else {
+	if t.Kind == Latency {
 		p.when(s.Unsorted && s.Duration > 0, "--report-unsorted: needs --iters, not --duration")
 		p.when(s.Unsorted && s.Iters > maxSamples,
 			"--report-unsorted: want --iters of at most %d", maxSamples)
 	}
 }
 
+// validatePort checks the flags that a port within the process excludes.
 func (s *Settings) validatePort(p *problems) {
-	_, err := dpdk.ParseURL(s.Device)
-	p.when(err != nil, "--ib-dev %s: %w", s.Device, err)
-	p.when(s.inProcess() && s.Host != "",
-		"%s: want no server with --ib-dev %s, where both ends run in this process", s.Host,
-		s.Device)
-	p.when(s.inProcess() && s.Upstream,
-		"--upstream: with --ib-dev %s both ends run in this process", s.Device)
-	s.validateCM(p)
-	p.when(s.ConnectTimeout <= 0, "--connect-timeout %v: want more than 0", s.ConnectTimeout)
-	p.when(s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)),
-		"--gid-index %d out of range: %d --ip addresses, counted from 0", s.GIDIndex, len(s.Addrs))
-	for _, core := range s.Cores {
-		p.when(core < 0, "--cores %d: want at least 0", core)
+	if !s.inProcess() {
+		return
 	}
-	for i, ip := range s.Addrs {
-		p.when(!ip.IsValid() || ip.Addr().IsMulticast() || ip.Addr().IsUnspecified(),
-			"--ip %v: want a unicast address", ip)
-		p.when(slices.Contains(s.Addrs[:i], ip), "--ip %v: given twice", ip)
-	}
+	p.when(s.Host != "", "%s: want no server with --ib-dev %s, where both ends run in this process",
+		s.Host, s.Device)
+	p.when(s.Upstream, "--upstream: with --ib-dev %s both ends run in this process", s.Device)
 }
 
 // validateCM checks the flags that -R excludes.
@@ -132,11 +157,12 @@ func (s *Settings) validateCM(p *problems) {
 	p.when(s.Connection == transport.UC,
 		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,
-		"--connection UD: not supported with --rdma_cm (SIDR is not implemented)")
-	p.when(s.Validate,
-		"--data_validation: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
-	p.when(s.WriteWithImm,
-		"--write_with_imm: not supported with --rdma_cm, which uses linux-rdma perftest's protocol")
+		"--connection UD: want RC with --rdma_cm, or no --rdma_cm: over TCP the ends also "+
+			"exchange the addresses of UD queue pairs")
+	p.when(s.Validate, "--data_validation: not supported with --rdma_cm, which uses linux-rdma "+
+		"perftest's protocol")
+	p.when(s.WriteWithImm, "--write_with_imm: not supported with --rdma_cm, which uses "+
+		"linux-rdma perftest's protocol")
 	p.when(s.GIDIndex != 0,
 		"--gid-index %d: with --rdma_cm the server's address determines this end's",
 		s.GIDIndex)
@@ -145,22 +171,4 @@ func (s *Settings) validateCM(p *problems) {
 		p.when(err != nil, "%s: with --rdma_cm want the RoCE address of the server's port, such "+
 			"as 10.0.0.1", s.Host)
 	}
-}
-
-func (s *Settings) validateOutput(p *problems) {
-	allowed := []string{"bandwidth", "message_rate"}
-	if s.Test.Kind == Latency {
-		allowed = []string{"latency"}
-	}
-	p.when(s.Output != "" && !slices.Contains(allowed, s.Output),
-		"--output %s: %s supports %s", s.Output, s.Test.Name(), strings.Join(allowed, ", "))
-	for flag, f := range map[string]string{"--out_json_file": s.JSONFile,
-		"--watch_json": s.WatchJSON} {
-		if f != "" && f != "-" {
-			err := checkWritable(filepath.Dir(f))
-			p.when(err != nil, "%s %s: %w", flag, f, err)
-		}
-	}
-	p.when(s.JSONFile == "-" && s.WatchJSON == "-",
-		"--watch_json -: standard output is in use by --out_json_file")
 }

@@ -14,11 +14,10 @@ import (
 	"os"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goroce/goroce/bench/channels"
 	"github.com/goroce/goroce/bench/perftest"
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/units"
 )
 
@@ -34,38 +33,43 @@ type program struct {
 }
 
 func newProgram() *perftest.Instrument {
-	p := &program{}
+	p := &program{inner: "swift", wanted: channels.Wanted{Priorities: 8, Flows: 150}}
 	return &perftest.Instrument{
 		Name: "roce_channels",
-		What: "measures the parameters of PrioPlus for an idle path: base round-trip time, noise of " +
-			"the delay, A and B,\n" +
-			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with a probe " +
-			"each, form a\n" +
-			"ping-pong, which determines B; the others form a stream at a tenth of the line rate, which " +
-			"shows how well the\n" +
-			"filter of two samples works on hosts that stall. It also reports whether the hosts' poll " +
-			"gaps make delays too\n" +
+		What: "measures the parameters of PrioPlus for an idle path: base round-trip time, noise " +
+			"of the delay, A and B,\n" +
+			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with " +
+			"a probe each, form a\n" +
+			"ping-pong, which determines B; the others form a stream at a tenth of the line " +
+			"rate, which shows how well the\n" +
+			"filter of two samples works on hosts that stall. It also reports whether the hosts' " +
+			"poll gaps make delays too\n" +
 			"uncertain for the channels (docs/hosts.md).",
 		Messages: 40000, Flags: p.flags, Control: p.control, Report: p.report,
 	}
 }
 
-func (p *program) flags(f *pflag.FlagSet) {
-	f.IntVar(&p.wanted.Priorities, "priorities", 8, "`number` of priorities in the table")
-	f.IntVar(&p.wanted.Flows, "flows", 150,
-		"`number` of flows of one priority for which A is sufficient")
-	f.StringVar(&p.inner, "cc", "swift",
-		"`algorithm` inside PrioPlus: swift, with parameters; its W_AI determines A")
-	f.StringVar(&p.wanted.Options, "options", "",
-		"further `parameters` of the table, such as room=on,patience=20 (docs/prioplus.md)")
-	f.StringVar(&p.baseRTT, "base-rtt", "", "base round-trip `time` of a full packet (default "+
-		"the measured minimum)")
-	f.StringVar(&p.json, "json", "",
-		"write the result as JSON to this `file`, or with - to standard output in place of the text")
+func (p *program) flags() []cli.Flag {
+	return []cli.Flag{
+		{Name: "priorities", Value: &p.wanted.Priorities,
+			Help: "`number` of priorities in the table"},
+		{Name: "flows", Value: &p.wanted.Flows,
+			Help: "`number` of flows of one priority for which A is sufficient"},
+		{Name: "cc", Value: &p.inner,
+			Help: "`algorithm` inside PrioPlus: swift, with parameters; its W_AI determines A"},
+		{Name: "options", Value: &p.wanted.Options,
+			Help: "further `parameters` of the table, such as room=on,patience=20 " +
+				"(docs/prioplus.md)"},
+		{Name: "base-rtt", Value: &p.baseRTT,
+			Help: "base round-trip `time` of a full packet (default the measured minimum)"},
+		{Name: "json", Value: &p.json,
+			Help: "write the result as JSON to this `file`, or with - to standard output in " +
+				"place of the text"},
+	}
 }
 
 // control validates the flags and returns the instrument.
-func (p *program) control(messages int) (cc.Control, error) {
+func (p *program) control(messages int) (cc.Factory, error) {
 	var err error
 	if p.wanted.Inner, err = cc.Parse(p.inner); err != nil {
 		return nil, fmt.Errorf("--cc %s: %s", p.inner, strings.TrimPrefix(err.Error(), "cc: "))

@@ -26,7 +26,8 @@ func compare(got, want []byte) error {
 	for i := range want {
 		if got[i] != want[i] {
 			return fmt.Errorf(
-				"byte %d of %d: got %#02x, want %#02x; does the client use -c, and pages of %d bytes?",
+				"byte %d of %d: got %#02x, want %#02x; does the client use -c, and pages of %d "+
+					"bytes?",
 				i, len(want), got[i], want[i], os.Getpagesize())
 		}
 	}

@@ -7,11 +7,10 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/cli"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
@@ -67,46 +66,77 @@ func defaults() (*settings, *words) {
 		&words{size: "4096", mtu: 1024, timeout: "10s"}
 }
 
-func flags(s *settings, w *words) *pflag.FlagSet {
-	f := pflag.NewFlagSet(name, pflag.ContinueOnError)
-	f.SortFlags = false
-	f.Usage = func() {}
-	f.IntVarP(&s.Port, "port", "p", s.Port, "TCP `port` of the handshake")
-	f.StringVarP(&w.size, "size", "s", w.size, "`bytes` of a message; suffixes K and M are allowed")
-	f.IntVarP(&w.mtu, "mtu", "m", w.mtu,
-		"path MTU in `bytes`; not negotiated, must match the peer's")
-	f.IntVarP(&s.RxDepth, "rx-depth", "r", s.RxDepth, "number of `receives` to post")
-	f.IntVarP(&s.Iters, "iters", "n", s.Iters,
-		"`number` of messages each way, the same at the peer")
-	f.IntVarP(&s.SL, "sl", "l", 0,
-		"service `level`, 0 to 15; not transmitted by RoCEv2 without priority tags")
-	f.BoolVarP(&s.Check, "chk", "c", false,
-		"check every byte received; the client must use it too")
-	f.IntVarP(&s.GIDIndex, "gid-idx", "g", 0,
-		"index `number` of the --ip address to use, from 0")
-	f.StringVarP(&s.Device, "ib-dev", "d", s.Device,
-		"`URL` of the port: loop: (both ends in this process) memif:/path/sock[,client]\n"+
-			"af_packet:eth0 af_xdp:eth0 tap:NAME pci:0000:3b:00.0 eal:VDEV")
-	f.StringSliceVar(&w.addrs, "ip", nil,
-		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
-	f.StringSliceVar(&w.gateways, "gateway", nil,
-		"next hop `address` for destinations outside the prefixes, repeatable")
-	f.Var(&s.Idle, "idle", "`policy` of the polling core without work: spin, pause or sleep")
-	f.StringVar(&w.control, "cc", "", "congestion `control`, such as swift:base_target=25us; it "+
-		"assumes a path of 20us and 100Gb/s")
-	f.StringVar(&s.Pcap, "pcap", "",
-		"write the port's frames to this `file` (on loop: the client's)")
-	f.StringVar(&w.timeout, "timeout", w.timeout, "`time` without a message from the peer, or "+
-		"without a connection to the server, after which to give up")
-	f.StringVar(&s.EAL, "eal", "", "additional `arguments` for DPDK's EAL")
-	f.BoolVarP(&w.help, "help", "h", false, "print this help")
-	return f
+// table declares the flags, bound to settings.
+func (s *settings) table(w *words) *cli.Table {
+	flags := append(s.pingPongFlags(w), s.portFlags(w)...)
+	flags = append(flags, cli.Flag{Name: "help", Short: "h", Value: &w.help,
+		Help: "print this help"})
+	return &cli.Table{ShortNames: true, Groups: []cli.Group{{Flags: flags}}}
+}
+
+func (s *settings) pingPongFlags(w *words) []cli.Flag {
+	return []cli.Flag{
+		{Name: "port", Short: "p", Value: &s.Port, Bounds: cli.Within(1, 65535),
+			Agreement: cli.Implied, Help: "TCP `port` of the handshake"},
+		{Name: "size", Short: "s", Value: &w.size,
+			Check: func(name string) error { return s.readSize(name, w.size) },
+			Help:  "`bytes` of a message; suffixes K and M are allowed"},
+		{Name: "mtu", Short: "m", Value: &w.mtu,
+			Check: func(name string) error { return s.readMTU(name, w.mtu) },
+			Help:  "path MTU in `bytes`; not negotiated, must match the peer's"},
+		{Name: "rx-depth", Short: "r", Value: &s.RxDepth,
+			Bounds: cli.Within(1, endpoint.MaxQueueDepth), Help: "number of `receives` to post"},
+		{Name: "iters", Short: "n", Value: &s.Iters, Bounds: cli.Within(1, maxIters),
+			Help: "`number` of messages each way, the same at the peer"},
+		{Name: "sl", Short: "l", Value: &s.SL, Bounds: cli.Within(0, maxSL),
+			Help: "service `level`, {bounds}; not transmitted by RoCEv2 without priority tags"},
+		{Name: "chk", Short: "c", Value: &s.Check,
+			Help: "check every byte received; the client must use it too"},
+		{Name: "gid-idx", Short: "g", Value: &s.GIDIndex,
+			Help: "index `number` of the --ip address to use, from 0"},
+	}
+}
+
+func (s *settings) portFlags(w *words) []cli.Flag {
+	return []cli.Flag{
+		{Name: "ib-dev", Short: "d", Value: &s.Device,
+			Help: "`URL` of the port: loop: (both ends in this process) " +
+				"memif:/path/sock[,client]\n" +
+				"af_packet:eth0 af_xdp:eth0 tap:NAME pci:0000:3b:00.0 eal:VDEV"},
+		{Name: "ip", Value: &w.addrs,
+			Check: func(name string) (err error) {
+				s.Addrs, err = cli.ParsePrefixes(name, w.addrs)
+				return err
+			},
+			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
+				"address)"},
+		{Name: "gateway", Value: &w.gateways,
+			Check: func(name string) (err error) {
+				s.Gateways, err = cli.ParseAddrs(name, w.gateways)
+				return err
+			},
+			Help: "next hop `address` for destinations outside the prefixes, repeatable"},
+		{Name: "idle", Value: &s.Idle,
+			Help: "`policy` of the polling core without work: spin, pause or sleep"},
+		{Name: "cc", Value: &w.control,
+			Check: func(name string) error { return s.readControl(name, w.control) },
+			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
+				"20us and 100Gb/s"},
+		{Name: "pcap", Value: &s.Pcap,
+			Help: "write the port's frames to this `file` (on loop: the client's)"},
+		{Name: "timeout", Value: &w.timeout,
+			Check: func(name string) error { return s.readTimeout(name, w.timeout) },
+			Help: "`time` without a message from the peer, or without a connection to the " +
+				"server, after which to give up"},
+		{Name: "eal", Value: &s.EAL, Help: "additional `arguments` for DPDK's EAL"},
+	}
 }
 
 // parse parses a command line.
 func parse(args []string) (*settings, error) {
 	s, w := defaults()
-	f := flags(s, w)
+	table := s.table(w)
+	f := table.FlagSet(name)
 	if err := f.Parse(args); err != nil {
 		return nil, fmt.Errorf("%w; see --help", err)
 	}
@@ -117,37 +147,31 @@ func parse(args []string) (*settings, error) {
 		return nil, fmt.Errorf("%s: want at most one server", strings.Join(f.Args(), " "))
 	}
 	s.Host = f.Arg(0)
-	return s, errors.Join(s.read(w), s.check())
+	return s, errors.Join(table.Validate(), s.check())
 }
 
-// read converts words to settings.
-func (s *settings) read(w *words) (err error) {
-	if s.Size, err = units.ParseBytes(w.size); err != nil {
-		return fmt.Errorf("-s %s: %w", w.size, err)
+func (s *settings) readSize(name, text string) (err error) {
+	if s.Size, err = units.ParseBytes(text); err != nil {
+		return fmt.Errorf("%s %s: %w", name, text, err)
 	}
-	if s.Timeout, err = units.ParseDuration(w.timeout); err != nil || s.Timeout <= 0 {
-		return errors.Join(fmt.Errorf("--timeout %s: want a duration such as 10s", w.timeout), err)
-	}
-	for _, a := range w.addrs {
-		p, err := netip.ParsePrefix(a)
-		if err != nil {
-			return fmt.Errorf(
-				"--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
-		}
-		s.Addrs = append(s.Addrs, p)
-	}
-	for _, a := range w.gateways {
-		g, err := netip.ParseAddr(a)
-		if err != nil {
-			return fmt.Errorf("--gateway %s: %w", a, err)
-		}
-		s.Gateways = append(s.Gateways, g)
-	}
-	s.MTU = units.Bytes(w.mtu)
-	return s.readControl(w.control)
+	return cli.Within(1, int(maxSize)).Check(name, int64(s.Size))
 }
 
-func (s *settings) readControl(text string) error {
+func (s *settings) readMTU(name string, n int) error {
+	if s.MTU = units.Bytes(n); endpoint.IsPathMTU(s.MTU) {
+		return nil
+	}
+	return fmt.Errorf("%s %d: want 256, 512, 1024, 2048 or 4096", name, n)
+}
+
+func (s *settings) readTimeout(name, text string) (err error) {
+	if s.Timeout, err = units.ParseDuration(text); err != nil || s.Timeout <= 0 {
+		return errors.Join(fmt.Errorf("%s %s: want a duration such as 10s", name, text), err)
+	}
+	return nil
+}
+
+func (s *settings) readControl(name, text string) error {
 	if text == "" {
 		return nil
 	}
@@ -157,7 +181,7 @@ func (s *settings) readControl(text string) error {
 		_, err = spec.New(path)
 	}
 	if err != nil {
-		return fmt.Errorf("--cc: %s", strings.TrimPrefix(err.Error(), "cc: "))
+		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "cc: "))
 	}
 	s.Control = func() cc.Algorithm {
 		a, _ := spec.New(path) // cannot fail: checked above
@@ -166,31 +190,14 @@ func (s *settings) readControl(text string) error {
 	return nil
 }
 
-// check validates the settings.
+// check validates the settings that depend on each other.
 func (s *settings) check() error {
-	var errs []error
-	within := func(flag string, n, low, high int) {
-		if n < low || n > high {
-			errs = append(errs, fmt.Errorf("%s %d: want %d to %d", flag, n, low, high))
-		}
-	}
-	within("-p", s.Port, 1, 65535)
-	within("-s", int(s.Size), 1, int(maxSize))
-	within("-r", s.RxDepth, 1, transport.MaxQueueDepth)
-	within("-n", s.Iters, 1, maxIters)
-	within("-l", s.SL, 0, maxSL)
-	within("-g", s.GIDIndex, 0, max(0, len(s.Addrs)-1))
-	switch s.MTU {
-	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048,
-		transport.MTU4096:
-	default:
-		errs = append(errs, fmt.Errorf("-m %d: want 256, 512, 1024, 2048 or 4096", int64(s.MTU)))
-	}
+	err := cli.Within(0, max(0, len(s.Addrs)-1)).Check("-g", s.GIDIndex)
 	if s.inProcess() && s.Host != "" {
-		errs = append(errs, fmt.Errorf(
+		err = errors.Join(err, fmt.Errorf(
 			"%s: want no server with -d loop:, where both ends run in this process", s.Host))
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // inProcess reports whether both ends run in this process.
@@ -210,8 +217,10 @@ func help(w io.Writer) {
 	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
 	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
 	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
-	fmt.Fprintf(w, "\n%s", flags(defaults()).FlagUsagesWrapped(110))
-	fmt.Fprintf(w, "\nWith Linux, whose address is 10.0.0.1:\n"+
+	s, words := defaults()
+	fmt.Fprintf(w, "\n%s", s.table(words).Usage(110))
+	fmt.Fprintf(w, "\n"+
+		"With Linux, whose address is 10.0.0.1:\n"+
 		"  %s -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1    there: ibv_rc_pingpong -g 1 -c\n",
 		name)
 }

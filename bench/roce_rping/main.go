@@ -48,7 +48,7 @@ func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) error {
 	// A polling goroutine never releases its P; the other goroutines need another.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
-		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control})
+		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control, CM: true})
 	if err != nil {
 		return err
 	}

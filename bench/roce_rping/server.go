@@ -37,18 +37,18 @@ func (s *settings) serve(ctx context.Context, host *goroce.Host, stdout, stderr 
 			return err
 		}
 		if !s.persistent {
-			return s.answer(ctx, host, r, stdout)
+			return s.serveClient(ctx, host, r, stdout)
 		}
 		clients.Go(func() {
-			if err := s.answer(ctx, host, r, stdout); err != nil {
+			if err := s.serveClient(ctx, host, r, stdout); err != nil {
 				fmt.Fprintf(stderr, "roce_rping: %v\n", err)
 			}
 		})
 	}
 }
 
-// answer serves a client until it leaves.
-func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRequest,
+// serveClient serves a client until it disconnects.
+func (s *settings) serveClient(ctx context.Context, host *goroce.Host, r *goroce.CMRequest,
 	stdout io.Writer) error {
 	e, err := newEnd(host)
 	if err != nil {
@@ -61,9 +61,9 @@ func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRe
 	for n := 0; err == nil; n++ {
 		var a advert
 		if a, err = e.receive(ctx); err == nil {
-			err = s.answerOnce(ctx, e, a, n, stdout)
+			err = s.servePing(ctx, e, a, n, stdout)
 		} else if errors.Is(err, io.EOF) {
-			return nil // a client may leave between two pings
+			return nil // a client may disconnect between two pings
 		}
 	}
 	late, cancel := context.WithTimeout(context.Background(), farewell)
@@ -74,8 +74,8 @@ func (s *settings) answer(ctx context.Context, host *goroce.Host, r *goroce.CMRe
 	return errors.Join(err, e.conn.Disconnect(late))
 }
 
-// answerOnce READs the text at a, and WRITEs it to the buffer that the client advertises next.
-func (s *settings) answerOnce(ctx context.Context, e *end, a advert, n int,
+// servePing READs the text at a, and WRITEs it to the buffer that the client advertises next.
+func (s *settings) servePing(ctx context.Context, e *end, a advert, n int,
 	stdout io.Writer) error {
 	if a.size < 1 || a.size > maxSize {
 		return fmt.Errorf("client %v advertises %d bytes, want 1 to %d", e.conn.Peer(), a.size,

@@ -8,11 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/units"
 )
 
@@ -48,7 +46,8 @@ const (
 	baseRTT  = 20 * units.Microsecond
 )
 
-const usage = `roce_rping is librdmacm's rping over a DPDK port. The other end may be the original rping.
+const usage = `roce_rping is librdmacm's rping over a DPDK port. The other end may be the ` +
+	`original rping.
 
   roce_rping -s -d URL --ip ADDR/LEN [flags]            the server
   roce_rping -c -a SERVER -d URL --ip ADDR/LEN [flags]  the client
@@ -58,73 +57,105 @@ Example with "rping -s" at 198.18.0.1:
   roce_rping -c -a 198.18.0.1 -d af_packet:eth0 --ip 198.18.0.101/24 -C 10 -v -V
 `
 
+// words are flags that are converted to settings of other types.
+type words struct {
+	client           bool
+	address, control string
+	addrs, gateways  []string
+}
+
+// table declares the flags, bound to settings.
+func (s *settings) table(w *words) *cli.Table {
+	s.port, s.size, s.patience = 7174, 64, 10*time.Second
+	return &cli.Table{ShortNames: true, Groups: []cli.Group{
+		{Flags: append(s.pingFlags(w), s.portFlags(w)...)}}}
+}
+
+func (s *settings) pingFlags(w *words) []cli.Flag {
+	return []cli.Flag{
+		{Name: "server", Short: "s", Value: &s.server, Help: "be the server: serve one client"},
+		{Name: "client", Short: "c", Value: &w.client, Help: "be the client"},
+		{Name: "persistent", Short: "P", Value: &s.persistent,
+			Help: "serve clients, several at a time, until interrupted"},
+		{Name: "address", Short: "a", Value: &w.address,
+			Check: func(name string) error { return s.parseAddress(name, w.address) },
+			Help:  "`address` of the server; at the server, the address to serve"},
+		{Name: "port", Short: "p", Value: &s.port, Agreement: cli.Implied,
+			Help: "`port` of the server in librdmacm's TCP port space"},
+		{Name: "count", Short: "C", Value: &s.count, Bounds: cli.AtLeast(0),
+			Help: "`number` of pings of the client; 0 pings until either end is interrupted"},
+		{Name: "size", Short: "S", Value: &s.size, Bounds: cli.Within(minSize, maxSize),
+			Help: "`bytes` of the client's text, {bounds}"},
+		{Name: "verbose", Short: "v", Value: &s.verbose, Help: "print each text"},
+		{Name: "validate", Short: "V", Value: &s.validate, Help: "check each text"},
+		{Name: "connect-timeout", Value: &s.patience,
+			Help: "how long a client tries to reach its server"},
+	}
+}
+
+func (s *settings) portFlags(w *words) []cli.Flag {
+	return []cli.Flag{
+		{Name: "device", Short: "d", Value: &s.device,
+			Help: "`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0"},
+		{Name: "ip", Value: &w.addrs,
+			Check: func(name string) (err error) {
+				s.addrs, err = cli.ParsePrefixes(name, w.addrs)
+				return err
+			},
+			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
+				"address)"},
+		{Name: "gateway", Value: &w.gateways,
+			Check: func(name string) (err error) {
+				s.gateways, err = cli.ParseAddrs(name, w.gateways)
+				return err
+			},
+			Help: "next hop `address` for destinations outside the prefixes, repeatable"},
+		{Name: "idle", Value: &s.idle,
+			Help: "`policy` of the polling core without work: spin, pause, sleep"},
+		{Name: "cc", Value: &w.control,
+			Check: func(name string) error { return s.parseControl(name, w.control) },
+			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
+				"20us and 100Gb/s"},
+		{Name: "pcap", Value: &s.pcap, Help: "write the port's frames to this `file`"},
+	}
+}
+
 // parse parses a command line. If help was requested, it prints it and returns pflag.ErrHelp.
 func parse(args []string, out io.Writer) (*settings, error) {
-	s := &settings{}
-	f := pflag.NewFlagSet("roce_rping", pflag.ContinueOnError)
-	f.SortFlags = false
-	f.Usage = func() { fmt.Fprintf(out, usage, f.FlagUsagesWrapped(100)) }
-	client := false
-	var address, control string
-	var addrs, gateways []string
-	f.BoolVarP(&s.server, "server", "s", false, "be the server: serve one client")
-	f.BoolVarP(&client, "client", "c", false, "be the client")
-	f.BoolVarP(&s.persistent, "persistent", "P", false,
-		"serve clients, several at a time, until interrupted")
-	f.StringVarP(&address, "address", "a", "",
-		"`address` of the server; at the server, the address to serve")
-	f.Uint16VarP(&s.port, "port", "p", 7174, "`port` of the server in librdmacm's TCP port space")
-	f.IntVarP(&s.count, "count", "C", 0,
-		"`number` of pings of the client; 0 pings until either end is interrupted")
-	f.IntVarP(&s.size, "size", "S", 64, "`bytes` of the client's text, 26 to 65535")
-	f.BoolVarP(&s.verbose, "verbose", "v", false, "print each text")
-	f.BoolVarP(&s.validate, "validate", "V", false, "check each text")
-	f.DurationVar(&s.patience, "connect-timeout", 10*time.Second,
-		"how long a client tries to reach its server")
-	f.StringVarP(&s.device, "device", "d", "",
-		"`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0")
-	f.StringSliceVar(&addrs, "ip", nil,
-		"`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local address)")
-	f.StringSliceVar(&gateways, "gateway", nil,
-		"next hop `address` for destinations outside the prefixes, repeatable")
-	f.Var(&s.idle, "idle", "`policy` of the polling core without work: spin, pause, sleep")
-	f.StringVar(&control, "cc", "", "congestion `control`, such as swift:base_target=25us; it "+
-		"assumes a path of 20us and 100Gb/s")
-	f.StringVar(&s.pcap, "pcap", "", "write the port's frames to this `file`")
+	s, w := &settings{}, &words{}
+	table := s.table(w)
+	f := table.FlagSet("roce_rping")
+	f.Usage = func() { fmt.Fprintf(out, usage, table.Usage(100)) }
 	if err := f.Parse(args); err != nil {
 		return nil, err
 	}
 	switch {
 	case f.NArg() > 0:
 		return nil, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
-	case s.server == client:
+	case s.server == w.client:
 		return nil, errors.New("want either -s (server) or -c (client); see --help")
-	case client && address == "":
+	case w.client && w.address == "":
 		return nil, errors.New("-c: want the server's address (-a)")
-	case s.persistent && client:
+	case s.persistent && w.client:
 		return nil, errors.New("-P: only for the server")
 	case s.device == "":
 		return nil, errors.New("-d: want a port such as af_packet:eth0")
-	case s.count < 0:
-		return nil, fmt.Errorf("-C %d: want at least 0", s.count)
-	case s.size < minSize || s.size > maxSize:
-		return nil, fmt.Errorf("-S %d: want %d to %d", s.size, minSize, maxSize)
 	}
-	return s, errors.Join(s.parseControl(control), s.parseAddresses(address, addrs, gateways))
+	return s, table.Validate()
 }
 
-func (s *settings) parseControl(text string) error {
+func (s *settings) parseControl(name, text string) error {
 	if text == "" {
 		return nil
 	}
-	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096,
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: 4 * units.KiB,
 		Signals: cc.SignalDelay}
 	spec, err := cc.Parse(text)
 	if err == nil {
 		_, err = spec.New(path)
 	}
 	if err != nil {
-		return fmt.Errorf("--cc: %s", strings.TrimPrefix(err.Error(), "cc: "))
+		return fmt.Errorf("%s: %s", name, strings.TrimPrefix(err.Error(), "cc: "))
 	}
 	s.control = func() cc.Algorithm {
 		a, _ := spec.New(path) // cannot fail: checked above
@@ -133,26 +164,12 @@ func (s *settings) parseControl(text string) error {
 	return nil
 }
 
-func (s *settings) parseAddresses(address string, addrs, gateways []string) (err error) {
-	if address != "" {
-		if s.address, err = netip.ParseAddr(address); err != nil {
-			return fmt.Errorf("-a: %w", err)
-		}
+func (s *settings) parseAddress(name, text string) (err error) {
+	if text == "" {
+		return nil
 	}
-	for _, a := range addrs {
-		p, err := netip.ParsePrefix(a)
-		if err != nil {
-			return fmt.Errorf(
-				"--ip %s: want an address with its prefix length, such as 10.0.0.1/24: %w", a, err)
-		}
-		s.addrs = append(s.addrs, p)
-	}
-	for _, a := range gateways {
-		g, err := netip.ParseAddr(a)
-		if err != nil {
-			return fmt.Errorf("--gateway: %w", err)
-		}
-		s.gateways = append(s.gateways, g)
+	if s.address, err = netip.ParseAddr(text); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil
 }

@@ -276,13 +276,16 @@ func TestSONiCVariants(t *testing.T) {
 	require.Len(t, findings, 1)
 	assert.Contains(t, findings[0].String(), "case I: Kmax 2MiB is not below XOFF 1418467B")
 
+	const rest = `"QUEUE": {"E|3": {"wred_profile": "w"}}, ` +
+		`"BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`
 	for want, text := range map[string]string{
 		"unexpected end":               "{",
 		"no port with a WRED_PROFILE":  "{}",
 		"cannot unmarshal":             `{"QUEUE": []}`,
 		"want port|number":             `{"QUEUE": {"Ethernet0|x": {"wred_profile": "w"}}}`,
-		`WRED_PROFILE: no profile "w"`: `{"QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
-		"green_min_threshold is no":    `{"WRED_PROFILE": {"w": {"green_min_threshold": "no"}}, "QUEUE": {"E|3": {"wred_profile": "w"}}, "BUFFER_PG": {"E|3": {"profile": "b"}}, "BUFFER_PROFILE": {"b": {"xoff": "1"}}}`,
+		`WRED_PROFILE: no profile "w"`: `{` + rest,
+		"green_min_threshold is x": `{"WRED_PROFILE": {"w": {"green_min_threshold": "x"}}, ` +
+			rest,
 	} {
 		_, err := d.Parse([]byte(text), intent.Chip{})
 		assert.ErrorContains(t, err, want)

@@ -8,7 +8,8 @@ var _ = register(&Dialect{
 		`^qos profile (?P<name>\S+)$`,
 		`^\s+priority-flow-control priority (?P<priority>\d) no-drop$`,
 		`^\s+uc-tx-queue (?P<queue>\d)$`,
-		`^\s+random-detect ecn minimum-threshold (?P<kmin_k>\d+) kbytes maximum-threshold (?P<kmax_k>\d+) kbytes max-mark-probability (?P<pmax>\d+) weight 0$`,
+		`^\s+random-detect ecn minimum-threshold (?P<kmin_k>\d+) kbytes `+
+			`maximum-threshold (?P<kmax_k>\d+) kbytes max-mark-probability (?P<pmax>\d+) weight 0$`,
 		`^interface (?P<interface>\S+)$`,
 		`^\s+ingress headroom kbytes (?P<headroom_k>\d+)$`,
 	),

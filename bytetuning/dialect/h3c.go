@@ -8,7 +8,8 @@ var _ = register(&Dialect{
 	Name: "h3c", Title: "H3C Comware", render: renderH3C,
 	parse: lineParser(
 		`^qos wred queue table (?P<name>\S+)$`,
-		`^ queue (?P<queue>\d) drop-level \d low-limit (?P<kmin_c>\d+) high-limit (?P<kmax_c>\d+) discard-probability (?P<pmax>\d+)$`,
+		`^ queue (?P<queue>\d) drop-level \d low-limit (?P<kmin_c>\d+) `+
+			`high-limit (?P<kmax_c>\d+) discard-probability (?P<pmax>\d+)$`,
 		`^interface (?P<interface>\S+)$`,
 		`^ priority-flow-control no-drop dot1p (?P<priority>\d)$`,
 		`^ priority-flow-control dot1p \d ingress-buffer dynamic (?P<ratio>\d+)$`,
@@ -91,6 +92,6 @@ func renderH3C(s *builder) {
 		s.line(" priority-flow-control deadlock enable")
 	}
 	s.undoLine("undo qos wred queue table %s", p)
-	s.warn("a translated manual says that a larger discard-probability drops less, but its example " +
-		"uses it as a percentage: check the marking of a queue")
+	s.warn("a translated manual says that a larger discard-probability drops less, but its " +
+		"example uses it as a percentage: check the marking of a queue")
 }

@@ -12,14 +12,16 @@ var _ = register(&Dialect{
 	Name: "huawei", Title: "Huawei CloudEngine VRP 8", render: renderHuawei,
 	parse: lineParser(
 		`^drop-profile (?P<name>\S+)$`,
-		`^ (?:ecn|color green) buffer-size low-limit (?P<kmin_b>\d+) high-limit (?P<kmax_b>\d+) discard-percentage (?P<pmax>\d+)$`,
+		`^ (?:ecn|color green) buffer-size low-limit (?P<kmin_b>\d+) `+
+			`high-limit (?P<kmax_b>\d+) discard-percentage (?P<pmax>\d+)$`,
 		`^ priority (?P<priority>\d)$`,
 		`^interface (?P<interface>\S+)$`,
 		`^ qos queue (?P<queue>\d) wred`,
 		`^ dcb pfc buffer \d hdrm (?P<headroom_k>\d+) kbytes$`,
 		`^ dcb pfc buffer \d guaranteed (?P<guaranteed_b>\d+) bytes$`,
 		`^ dcb pfc buffer \d xoff static (?P<xoff_k>\d+) kbytes xon offset (?P<xon_k>\d+) kbytes$`,
-		`^ dcb pfc buffer \d xon static (?P<resume_k>\d+) kbytes xoff static (?P<xoff_k>\d+) kbytes$`,
+		`^ dcb pfc buffer \d xon static (?P<resume_k>\d+) kbytes `+
+			`xoff static (?P<xoff_k>\d+) kbytes$`,
 	),
 })
 

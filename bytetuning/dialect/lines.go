@@ -75,8 +75,8 @@ func (r *lineReader) take(group, value string) error {
 		return nil
 	}
 	if before, ok := r.seen[what]; ok && before != value {
-		return fmt.Errorf("%s is %s, and was %s before: want the configuration of one layer", what, value,
-			before)
+		return fmt.Errorf("%s is %s, and was %s before: want the configuration of one layer", what,
+			value, before)
 	}
 	r.seen[what] = value
 	switch what {

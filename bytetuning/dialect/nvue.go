@@ -5,7 +5,8 @@ package dialect
 var _ = register(&Dialect{
 	Name: "nvue", Title: "NVIDIA Cumulus NVUE", render: renderNVUE,
 	parse: lineParser(
-		`^nv set qos congestion-control (?P<name>\S+) traffic-class (?P<queue>\d) min-threshold (?P<kmin_b>\d+)$`,
+		`^nv set qos congestion-control (?P<name>\S+) traffic-class (?P<queue>\d) `+
+			`min-threshold (?P<kmin_b>\d+)$`,
 		`^nv set qos congestion-control \S+ traffic-class \d max-threshold (?P<kmax_b>\d+)$`,
 		`^nv set qos congestion-control \S+ traffic-class \d probability (?P<pmax>\d+)$`,
 		`^nv set interface (?P<interface>\S+) qos`,

@@ -9,10 +9,12 @@ var _ = register(&Dialect{
 	parse: lineParser(
 		`^policy-map type queuing (?P<name>\S+)_out$`,
 		`^\s+class type queuing c-out-8q-q(?P<queue>\d)$`,
-		`^\s+random-detect minimum-threshold (?P<kmin_k>\d+) kbytes maximum-threshold (?P<kmax_k>\d+) kbytes drop-probability (?P<pmax>\d+) weight 0 ecn$`,
+		`^\s+random-detect minimum-threshold (?P<kmin_k>\d+) kbytes `+
+			`maximum-threshold (?P<kmax_k>\d+) kbytes drop-probability (?P<pmax>\d+) weight 0 ecn$`,
 		`^\s+pause pfc-cos (?P<priority>\d)$`,
 		`^interface (?P<interface>\S+)$`,
-		`^\s+pause buffer-size (?P<both_b>\d+) pause-threshold (?P<xoff_b>\d+) resume-threshold (?P<resume_b>\d+)$`,
+		`^\s+pause buffer-size (?P<both_b>\d+) pause-threshold (?P<xoff_b>\d+) `+
+			`resume-threshold (?P<resume_b>\d+)$`,
 	),
 })
 

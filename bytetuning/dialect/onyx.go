@@ -7,9 +7,12 @@ import "math"
 var _ = register(&Dialect{
 	Name: "onyx", Title: "NVIDIA Onyx", render: renderOnyx,
 	parse: lineParser(
-		`^interface ethernet (?P<interface>\S+) traffic-class (?P<queue>\d) congestion-control ecn minimum-absolute (?P<kmin_k>\d+) maximum-absolute (?P<kmax_k>\d+)$`,
+		`^interface ethernet (?P<interface>\S+) traffic-class (?P<queue>\d) `+
+			`congestion-control ecn minimum-absolute (?P<kmin_k>\d+) `+
+			`maximum-absolute (?P<kmax_k>\d+)$`,
 		`^dcb priority-flow-control priority (?P<priority>\d) enable$`,
-		`reserved (?P<both_b>\d+) xoff (?P<xoff_b>\d+) xon \d+ shared alpha (?P<alpha>\d+(?:/\d+)?)$`,
+		`reserved (?P<both_b>\d+) xoff (?P<xoff_b>\d+) xon \d+ `+
+			`shared alpha (?P<alpha>\d+(?:/\d+)?)$`,
 	),
 })
 

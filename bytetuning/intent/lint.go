@@ -102,7 +102,8 @@ func (i *Intent) caseIII(add addFunc, ask askFunc) {
 	case i.XOFF == 0 && l.Alpha >= i.Alpha && (l.Kmax == 0 || l.Kmax > i.Kmax):
 		add("III", "lower the lossy class's alpha or its WRED threshold, or raise this one's "+
 			"watermarks",
-			"the lossy class may use alpha %v of the free buffer, this one %v, and it drops only %s",
+			"the lossy class may use alpha %v of the free buffer, this one %v, and it drops "+
+				"only %s",
 			l.Alpha, i.Alpha, above(l.Kmax))
 	}
 }

@@ -48,7 +48,7 @@ func (d configDB) save(ctx context.Context) ([]byte, error) {
 		}
 	}
 	if len(db) == 0 {
-		return nil, errors.New("live: gnmi: CONFIG_DB: want at least one of the tables of a watermark")
+		return nil, errors.New("live: gnmi: CONFIG_DB: want at least one table of a watermark")
 	}
 	return json.MarshalIndent(db, "", "  ")
 }

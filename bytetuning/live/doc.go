@@ -11,7 +11,11 @@
 //	    layer: tor
 //	    dialect: sonic
 //	    apply: ssh               # or gnmi, for SONiC's CONFIG_DB
-//	    ssh: {address: "192.0.2.1:22", user: admin, key: /etc/bytetuning/key, known_hosts: /etc/bytetuning/known_hosts}
+//	    ssh:
+//	      address: "192.0.2.1:22"
+//	      user: admin
+//	      key: /etc/bytetuning/key
+//	      known_hosts: /etc/bytetuning/known_hosts
 //	    gnmi: {address: "192.0.2.1:8080", ca: /etc/bytetuning/ca.pem}
 //	    interfaces: [Ethernet0, Ethernet4]   # to configure
 //	    watch: [Ethernet0]                   # to measure; all by default

@@ -109,8 +109,8 @@ func ParseFleet(text []byte) (*Fleet, error) {
 	}
 	if fleet.Settle < 0 || fleet.Poll < units.Millisecond || fleet.Period < 2*fleet.Poll ||
 		fleet.Period > 24*60*units.Minute {
-		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want settle 0 or more, "+
-			"poll 1ms or more, period two polls to a day",
+		return nil, fmt.Errorf("live: fleet: settle %v, period %v, poll %v: want settle 0 or "+
+			"more, poll 1ms or more, period two polls to a day",
 			fleet.Settle, fleet.Period, fleet.Poll)
 	}
 	if len(f.Switches) == 0 {

@@ -397,8 +397,9 @@ func TestMeasure(t *testing.T) {
 			})
 		}
 		assert.Equal(t, "rdma", queue)
-		text := fmt.Sprintf(
-			`{"openconfig-qos:name": "rdma", "openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`, uint64(k)*1_000_000_000)
+		text := fmt.Sprintf(`{"openconfig-qos:name": "rdma", `+
+			`"openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`,
+			uint64(k)*1_000_000_000)
 		return []*gpb.Update{
 			{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}}}
 	}
@@ -501,14 +502,15 @@ func TestFleetErrors(t *testing.T) {
 		`switch 1 "tor1": dialect: unknown`: {"dialect: sonic", "dialect: junos"},
 		`switch 1 "": name: missing`:        {"name: tor1", "name: ''"},
 		`"../x": name: missing, or a name`:  {"name: tor1", "name: ../x"},
-		`"tor1": interfaces: missing`:       {"interfaces: [Ethernet0, Ethernet4]", "interfaces: []"},
-		`"tor1": address "nowhere"`:         {`address: "127.0.0.1:22"`, `address: nowhere`},
-		`"tor1": user: missing`:             {"user: admin", "user: ''"},
-		`apply: "telnet": want ssh or`:      {"layer: tor", "layer: tor\n    apply: telnet"},
-		`want ssh for h3c`:                  {"dialect: h3c", "dialect: h3c\n    apply: gnmi"},
-		`chip: units: size "large"`:         {"buffer: 32MiB", "buffer: large"},
-		`intent: tor: priority 9`:           {"priority: 3", "priority: 9"},
-		`duplicate name "tor1"`:             {"name: tor2", "name: tor1"},
+		`"tor1": interfaces: missing`: {"interfaces: [Ethernet0, Ethernet4]",
+			"interfaces: []"},
+		`"tor1": address "nowhere"`:    {`address: "127.0.0.1:22"`, `address: nowhere`},
+		`"tor1": user: missing`:        {"user: admin", "user: ''"},
+		`apply: "telnet": want ssh or`: {"layer: tor", "layer: tor\n    apply: telnet"},
+		`want ssh for h3c`:             {"dialect: h3c", "dialect: h3c\n    apply: gnmi"},
+		`chip: units: size "large"`:    {"buffer: 32MiB", "buffer: large"},
+		`intent: tor: priority 9`:      {"priority: 3", "priority: 9"},
+		`duplicate name "tor1"`:        {"name: tor2", "name: tor1"},
 	} {
 		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)

@@ -214,8 +214,8 @@ func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) 
 				return nil, fmt.Errorf("%s: %w", w.s.Name, err)
 			}
 			if i > 0 && !reading.At.After(w.newest) {
-				return nil, fmt.Errorf("live: %s: %s: time stamp did not advance in %v: %w", w.s.Name, w.iface,
-					n.Fleet.Poll, bytetuning.ErrTelemetry)
+				return nil, fmt.Errorf("live: %s: %s: time stamp did not advance in %v: %w",
+					w.s.Name, w.iface, n.Fleet.Poll, bytetuning.ErrTelemetry)
 			}
 			w.newest = reading.At
 			w.collector.Poll(reading.At, reading.Octets, reading.Length)

@@ -6,23 +6,23 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 )
 
-// Group is how switches are put together for a search (section 5.4). Switches are numbered: the ToR
+// Group is the grouping of switches in a search (section 5.4). Switches are numbered: the ToR
 // switches, then the leaves; the last ToR switch is the receiver's.
 type Group string
 
-// The groupings. The more is put together, the smaller the search.
+// The groupings. The larger the groups, the smaller the search.
 const (
-	All      Group = ""         // all switches have one watermark
-	Layers   Group = "layers"   // ToR switches one, leaves another
-	Switches Group = "switches" // each its own
-	// each that the traffic crosses its own; the others stay as they are
+	All      Group = ""         // all switches share one watermark
+	Layers   Group = "layers"   // one for the ToR switches, one for the leaves
+	Switches Group = "switches" // one for each
+	// one for each on the path of the traffic; the others stay as they are
 	Path     Group = "path"
-	Receiver Group = "receiver" // the receiver's alone; the others stay as they are
+	Receiver Group = "receiver" // one, for the receiver's; the others stay as they are
 )
 
 var groupings = []Group{Layers, Switches, Path, Receiver}
 
-// tuned is switches that get one watermark.
+// tuned is a group of switches that get one watermark.
 type tuned struct {
 	name     string
 	switches []int
@@ -58,7 +58,7 @@ func (t *Target) groups() []tuned {
 	return []tuned{{"all", append(tors, leaves...)}}
 }
 
-// ports answers how many a switch has.
+// ports returns the number of ports of a switch.
 func (t *Target) ports(i int) int {
 	if i < t.ToRs {
 		return t.Hosts + t.Leaves
@@ -66,12 +66,13 @@ func (t *Target) ports(i int) int {
 	return t.ToRs
 }
 
-// watermarks answers that of each switch. Those that are not tuned have the experience-based one.
+// watermarks returns the watermark of each switch. Those that are not tuned have the
+// experience-based one.
 func (t *Target) watermarks() []bytetuning.Watermark {
 	all := make([]bytetuning.Watermark, t.ToRs+t.Leaves)
 	asIs, err := bytetuning.Baseline("experience", t.Path())
 	if err != nil {
-		panic(err) // it is there
+		panic(err) // it exists
 	}
 	for i := range all {
 		all[i] = asIs

@@ -14,13 +14,13 @@ import (
 )
 
 // MultiHost is the paper's figure 4 as a target: hosts A and B, and a NIC that hosts C_1 and C_2
-// share, each below a ToR switch of its own. A and B write to C_1, whose PCIe cannot take what they
-// send, and B to C_2. What is tuned is the NIC: NIC-ECN, and when it pauses the ToR switch
-// (TX-PFC).
+// share, each below a ToR switch of its own. A and B write to C_1, whose PCIe bandwidth is too low
+// for them, and B to C_2. The NIC is tuned: the thresholds at which it marks (NIC-ECN) and pauses
+// the ToR switch (TX-PFC).
 type MultiHost struct {
-	Rate, Up units.BitRate  // of hosts' links, and of ToR switches' to the leaf
-	Delay    units.Duration // of each
-	PCIe     units.BitRate  // of C_1, and of C_2
+	Rate, Up units.BitRate  // of hosts' links, and of the links from ToR switches to the leaf
+	Delay    units.Duration // of each link
+	PCIe     units.BitRate  // of C_1 and of C_2
 	Buffer   units.Bytes    // of each switch
 	NIC      units.Bytes    // buffer of the NIC
 	OneQueue bool           // no VoQ
@@ -30,7 +30,7 @@ type MultiHost struct {
 	Message       units.Bytes
 	MTU           units.Bytes
 	Control, Many string         // of the victim, and of the queue pairs to C_1
-	CNPs          units.Duration // between CNPs of a queue pair (Min_Time_Between_CNPs)
+	CNPs          units.Duration // minimum between CNPs of a queue pair (Min_Time_Between_CNPs)
 
 	Space          bytetuning.Space
 	Settle, Period units.Duration
@@ -39,11 +39,12 @@ type MultiHost struct {
 	now bytetuning.Watermark
 }
 
-// MultiHostLab is the paper's second cluster with qps queue pairs in place of 500. What it does not
-// say is ours: links of 1 µs, half the NIC's rate of PCIe for each host, 512 KiB of buffer, a path
-// MTU of 1024, that watermarks are cells of 256 bytes, and DCQCN's increases as HPCC's artifact has
-// them for 100 Gb/s. Queue pairs to C_1 begin at their share of their host's link and do not exceed
-// it: to slow many of them down from its full rate takes hundreds of milliseconds.
+// MultiHostLab returns the paper's second cluster with qps queue pairs in place of 500. The paper
+// does not give these values, which are ours: links of 1 µs, half the NIC's PCIe bandwidth for each
+// host, 512 KiB of buffer, a path MTU of 1024, watermarks in cells of 256 bytes, and DCQCN's
+// increases from HPCC's artifact for 100 Gb/s. Queue pairs to C_1 begin at their share of their
+// host's link and do not exceed it: slowing many of them down from its full rate takes hundreds of
+// milliseconds.
 func MultiHostLab(qps int) *MultiHost {
 	const rate = 100 * units.Gbps
 	m := &MultiHost{
@@ -57,7 +58,7 @@ func MultiHostLab(qps int) *MultiHost {
 	return m
 }
 
-// Cut sets how far apart cuts of a rate are (Rate_Reduce_Monitor_Period).
+// Cut sets the minimum time between rate reductions (Rate_Reduce_Monitor_Period).
 func (m *MultiHost) Cut(period units.Duration) {
 	m.Control = fmt.Sprintf("dcqcn-nic:ai=20Mb/s,hai=200Mb/s,cut_period=%v", period)
 	m.Many = m.Control
@@ -66,7 +67,7 @@ func (m *MultiHost) Cut(period units.Duration) {
 	}
 }
 
-// nicSpace is where a NIC is searched.
+// nicSpace is the search space of a NIC.
 func nicSpace(headroom units.Bytes) bytetuning.Space {
 	s := bytetuning.Space{
 		Pmax: []bytetuning.Percent{1, 5, 10, 20, 50, 100}, Headroom: []units.Bytes{headroom},
@@ -78,17 +79,17 @@ func nicSpace(headroom units.Bytes) bytetuning.Space {
 	return s
 }
 
-// Path answers what baselines are computed from here.
+// Path returns the parameters of baselines.
 func (m *MultiHost) Path() bytetuning.Path {
 	return bytetuning.Path{Rate: m.Rate, Link: m.Delay, RTT: 8 * m.Delay, MTU: m.MTU + 86}
 }
 
-// Default stands for what the manufacturer recommends for the NIC, which is not disclosed: NVIDIA's
-// for its switches.
+// Default returns NVIDIA's recommendation for its switches, since that for the NIC is not
+// published.
 func (m *MultiHost) Default() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("nvidia", m.Path())
 	if err != nil {
-		panic(err) // it is there
+		panic(err) // it exists
 	}
 	return w
 }
@@ -110,19 +111,19 @@ func (m *MultiHost) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
-// MultiHostRun is what happened in the measured time.
+// MultiHostRun holds the results of the measured time.
 type MultiHostRun struct {
-	A, B, Victim units.BitRate  // payload that came to C_1 from either, and to C_2
-	Pauses       uint64         // that the NIC asked for
-	Paused       units.Duration // how long the ToR switch was not to send
+	A, B, Victim units.BitRate  // payload that C_1 received from A and from B, and C_2
+	Pauses       uint64         // pauses that the NIC requested
+	Paused       units.Duration // time for which the ToR switch was paused
 	Marked       uint64         // packets, by the NIC or a switch
-	NICMarked    uint64         // of these by the NIC
+	NICMarked    uint64         // the part of Marked by the NIC
 	Lost         uint64         // packets, since the beginning
-	// mean queues: of the NIC to C_1 (or its one queue), of the ToR switch to the NIC; bytes
+	// mean queues in bytes: of the NIC to C_1 (or its one queue), of the ToR switch to the NIC
 	NIC, ToR float64
 }
 
-// Total is all that hosts C_1 and C_2 received.
+// Total returns the payload rate of hosts C_1 and C_2 together.
 func (r *MultiHostRun) Total() units.BitRate { return r.A + r.B + r.Victim }
 
 // Run simulates the present watermark.
@@ -137,7 +138,7 @@ func (m *MultiHost) Run(ctx context.Context) (*MultiHostRun, error) {
 	if err := n.run(ctx, units.Time(m.Settle)); err != nil {
 		return nil, err
 	}
-	from, before := n.Now(), n.books()
+	from, before := n.Net.Now(), n.books()
 	end := from.Add(m.Period)
 	if err := n.run(ctx, end); err != nil {
 		return nil, err
@@ -164,8 +165,7 @@ const (
 
 // multiHost is one simulation.
 type multiHost struct {
-	*fabric.Network
-	cluster *sim.Simulation
+	*sim.Simulation
 	flows   [3][]*sim.Conn // of A, of B, the victim
 	nic     *fabric.Switch
 	last    *fabric.Port   // of C's ToR switch, to the NIC
@@ -173,54 +173,14 @@ type multiHost struct {
 	behind  *fabric.Series // in last
 }
 
-// build makes the network, whose switches have what Huawei advises, and starts the flows.
+// build makes the network and starts the flows.
 func (m *MultiHost) build() (*multiHost, error) {
-	control, err := cc.Parse(m.Control)
+	n := &multiHost{}
+	s, err := m.scenario(n)
 	if err != nil {
 		return nil, err
 	}
-	many, err := cc.Parse(m.Many)
-	if err != nil {
-		return nil, err
-	}
-	path := m.Path()
-	path.Uplink = m.Up
-	advice, err := bytetuning.Baseline("manufacturer", path)
-	if err != nil {
-		return nil, err
-	}
-	n := &multiHost{Network: fabric.New(fabric.Config{Seed: m.Seed})}
-	add := func(name string) *fabric.Switch {
-		return n.AddSwitch(name,
-			fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()})
-	}
-	leaf := add("leaf")
-	tor := func(name string, below fabric.Node) *fabric.Port {
-		s := add(name)
-		n.Connect(s, leaf, fabric.Link{Rate: m.Up, Delay: m.Delay})
-		return n.Connect(s, below, fabric.Link{Rate: m.Rate, Delay: m.Delay})
-	}
-	tor("tor A", n.AddHost(fabric.HostConfig{}))
-	tor("tor B", n.AddHost(fabric.HostConfig{}))
-	n.nic = fabric.MultiHost{
-		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0],
-		OneQueue: m.OneQueue,
-	}.Build(n.Network, "nic")
-	n.last = tor("tor C", n.nic)
-	n.cluster, err = sim.New(sim.Scenario{
-		Topology: sim.On(n.Network),
-		Seed:     m.Seed,
-		Hosts:    sim.Hosts{PathMTU: m.MTU, Chunk: m.Message, Timeout: 14},
-		Scheme: sim.Scheme{CNPInterval: m.CNPs,
-			AnswerClass: answers,
-			Of: func(p sim.Pair, s *sim.Service) {
-				if s.Control = control; p.To == hostC1 {
-					s.Control = many
-				}
-			},
-		},
-	})
-	if err != nil {
+	if n.Simulation, err = sim.New(s); err != nil {
 		return nil, err
 	}
 	victims := 0
@@ -230,28 +190,76 @@ func (m *MultiHost) build() (*multiHost, error) {
 	for i, f := range []struct{ from, to, qps int }{{hostA, hostC1, m.QPs}, {hostB, hostC1, m.QPs},
 		{hostB, hostC2, victims}} {
 		for range f.qps {
-			r, err := n.cluster.Start(workload.Flow{Src: f.from, Dst: f.to, Bytes: 1 << 50})
+			r, err := n.Start(workload.Flow{Src: f.from, Dst: f.to, Bytes: 1 << 50})
 			if err != nil {
 				return nil, err
 			}
 			n.flows[i] = append(n.flows[i], r.Conn)
 		}
 	}
-	// The NIC's first port is that to C_1, or that of its one queue.
+	// The NIC's first port leads to C_1, or holds its one queue.
 	n.waiting, n.behind = n.nic.Ports()[0].RecordQueue(0), n.last.RecordQueue(0)
 	return n, nil
 }
 
-// run looks at the context each millisecond of the simulation.
+// scenario returns the scene in the form of sim, with switches as Huawei recommends.
+func (m *MultiHost) scenario(n *multiHost) (sim.Scenario, error) {
+	control, err := cc.Parse(m.Control)
+	if err != nil {
+		return sim.Scenario{}, err
+	}
+	many, err := cc.Parse(m.Many)
+	if err != nil {
+		return sim.Scenario{}, err
+	}
+	path := m.Path()
+	path.Uplink = m.Up
+	advice, err := bytetuning.Baseline("manufacturer", path)
+	return sim.Scenario{
+		Topology: sim.Custom(func(p fabric.Parts) *fabric.Network { return m.network(p, n) }),
+		Seed:     m.Seed,
+		Hosts:    sim.Hosts{PathMTU: m.MTU, Chunk: m.Message, Timeout: 14},
+		Scheme: sim.Scheme{
+			Switch:      fabric.SwitchConfig{Buffer: m.Buffer, Queues: Queues(advice, true).At()},
+			CNPInterval: m.CNPs, AnswerClass: replies,
+			Of: func(p sim.Pair, s *sim.Service) {
+				if s.Control = control; p.To == hostC1 {
+					s.Control = many
+				}
+			},
+		},
+	}, err
+}
+
+// network builds the network of the paper's figure 4.
+func (m *MultiHost) network(p fabric.Parts, n *multiHost) *fabric.Network {
+	net := fabric.New(p.Config)
+	leaf := net.AddSwitch("leaf", p.Switch)
+	tor := func(name string, below fabric.Node) *fabric.Port {
+		s := net.AddSwitch(name, p.Switch)
+		net.Connect(s, leaf, fabric.Link{Rate: m.Up, Delay: m.Delay})
+		return net.Connect(s, below, fabric.Link{Rate: m.Rate, Delay: m.Delay})
+	}
+	tor("tor A", p.AddHost(net))
+	tor("tor B", p.AddHost(net))
+	n.nic = fabric.MultiHost{
+		Hosts: 2, PCIe: fabric.Link{Rate: m.PCIe}, Buffer: m.NIC, Data: Queues(m.now, true)[0],
+		OneQueue: m.OneQueue,
+	}.Build(net, "nic")
+	n.last = tor("tor C", n.nic)
+	return net
+}
+
+// run checks the context each millisecond of the simulation.
 func (n *multiHost) run(ctx context.Context, until units.Time) error {
-	for n.Now() != until {
+	for n.Net.Now() != until {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := n.Run(units.Earlier(n.Now().Add(units.Millisecond), until)); err != nil {
+		if err := n.Net.Run(units.Earlier(n.Net.Now().Add(units.Millisecond), until)); err != nil {
 			return err
 		}
-		if err := errors.Join(n.cluster.Errors...); err != nil {
+		if err := errors.Join(n.Errors...); err != nil {
 			return err
 		}
 	}
@@ -271,7 +279,7 @@ func (n *multiHost) books() (b books) {
 			b.received[i] += c.Received()
 		}
 	}
-	for _, s := range n.Switches() {
+	for _, s := range n.Net.Switches() {
 		for _, p := range s.Ports() {
 			b.marked += p.QueueStats(0).Marked
 			b.lost += p.QueueStats(0).Dropped
@@ -284,8 +292,8 @@ func (n *multiHost) books() (b books) {
 	return b
 }
 
-// Measure implements bytetuning.Target: what telemetry of the receivers' switch says (section 5.4),
-// its throughput and its queue to the NIC. What waits in the NIC no switch sees.
+// Measure implements bytetuning.Target. Telemetry of the receivers' switch reports its throughput
+// and its queue to the NIC (section 5.4). No switch reports the queue in the NIC.
 func (m *MultiHost) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := m.Run(ctx)
 	if err != nil {

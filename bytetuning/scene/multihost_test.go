@@ -11,9 +11,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestMultiHost: one queue pair to a host whose PCIe is free. Behind one queue it waits for the
-// other host, with VoQ for the pauses that the other host's queue asks for, and with NIC-ECN below
-// XOFF for nobody.
+// TestMultiHost: one queue pair to a host whose PCIe is idle. Behind one queue it waits for the
+// other host, with VoQ for the pauses that the queue of the other host causes, and with NIC-ECN
+// below XOFF for nothing.
 func TestMultiHost(t *testing.T) {
 	labtest.OneGoroutine(t)
 	run := func(change func(*MultiHost, *bytetuning.Watermark)) *MultiHostRun {

@@ -8,11 +8,11 @@ import (
 // Request is a message that was sent alone on its queue pair, and acknowledged.
 type Request struct{ Begun, Done units.Time }
 
-// Took is its completion time.
+// Took returns its completion time.
 func (q Request) Took() units.Duration { return q.Done.Sub(q.Begun) }
 
-// request makes a connection that sends one message after the other, each no sooner than the
-// scene's interval after the last.
+// request makes a connection that sends one message after another, with at least the scene's
+// interval between their starts.
 func (t *Target) request(r *Run, from, to int) (*sim.Conn, error) {
 	c, err := r.Cluster.Connect(from, to)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// requests runs two senders of ten queue pairs with 64 KiB at a time, and answers those of the
-// measured period.
+// requests runs two senders of ten queue pairs with 64 KiB at a time, and returns the requests of
+// the measured period.
 func requests(t *testing.T, change func(*Target)) (*Run, []Request, *bytetuning.Measurement) {
 	target := short(t, "2to1")
 	target.Message, target.Requests = 64*units.KiB, true
@@ -29,8 +29,8 @@ func requests(t *testing.T, change func(*Target)) (*Run, []Request, *bytetuning.
 	return r, in, m
 }
 
-// TestRequests: without an interval there is one of each queue pair at any time, so that the mean
-// time of a request is their number over the rate at which they end (Little's law).
+// TestRequests: without an interval each queue pair has one request at any time, so the mean time
+// of a request is their number over the rate of completions (Little's law).
 func TestRequests(t *testing.T) {
 	_, done, m := requests(t, func(target *Target) { target.Period = 10 * ms })
 	var took units.Duration
@@ -41,7 +41,7 @@ func TestRequests(t *testing.T) {
 	assert.Greater(t, m.Throughput(), 20*units.Gbps)
 }
 
-// TestInterval: what asks for less than the link is begun on time, one an interval.
+// TestInterval: a load below the rate of the link starts on time, one request per interval.
 func TestInterval(t *testing.T) {
 	r, done, _ := requests(t, func(target *Target) {
 		target.Interval = 500 * units.Microsecond
@@ -55,7 +55,7 @@ func TestInterval(t *testing.T) {
 	}
 }
 
-// TestLossy: without PFC there are no pauses, and DCTCP holds the queue where its step is.
+// TestLossy: without PFC there are no pauses, and DCTCP keeps the queue at its threshold.
 func TestLossy(t *testing.T) {
 	target := short(t, "2to1")
 	target.Control, target.Lossy = "dctcp", true

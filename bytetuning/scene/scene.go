@@ -17,49 +17,48 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Scene is who sends to whom, through which switches. The network is the paper's (section 2.3):
-// leaves with links to all ToR switches, and hosts below those; the last host receives.
+// Scene configures senders, receiver and switches. The network is the paper's (section 2.3): leaves
+// with links to all ToR switches, and hosts below those; the last host receives.
 type Scene struct {
 	Leaves, ToRs, Hosts int // hosts below each ToR switch
 	Rate, Up            units.BitRate
 	Delay               units.Duration // of each link
 	Buffer              units.Bytes    // of each switch
 
-	Senders int // hosts that send, one below each ToR switch in turn
+	Senders int // number of sending hosts, one below each ToR switch in turn
 	QPs     int // of each sender
 	Message units.Bytes
 	MTU     units.Bytes // path MTU
 	Control string      // of every queue pair
 	CNPs    units.Duration
 
-	// Requests makes each queue pair send one message at a time, where else it has no end of them.
-	// The next begins when the last is acknowledged, and no sooner than Interval after it began.
-	// All first ones begin together.
+	// Requests makes each queue pair send one message at a time, instead of continuously. The next
+	// begins when the last is acknowledged, at least Interval after the start of the last one. The
+	// first ones all begin together.
 	Requests bool
 	Interval units.Duration
-	// Lossy takes PFC from the switches, and lets connections repeat what was lost selectively: TCP
-	// as far as the network can tell.
+	// Lossy turns PFC off, and turns selective repeat on: for the network it is like TCP.
 	Lossy bool
 	Host  fabric.HostConfig
 
 	// Probe, unless 0, is a host whose connections have no congestion control.
 	Probe int
 
-	// Group is which switches are tuned, and which of them together.
+	// Group selects the switches to tune, and which of them share a watermark.
 	Group Group
 	Space bytetuning.Space
 
-	Settle, Period units.Duration // how long it runs before it is measured, and while
-	// Telemetry, unless its name is "", is where measurements come from, in place of the fabric's
-	// own books. Its periods are those of the simulation.
+	Settle, Period units.Duration // time before the measurement, and of the measurement
+	// Telemetry, unless its name is empty, is the source of measurements, in place of the fabric's
+	// counters. Its periods are in simulated time.
 	Telemetry telemetry.Source
-	Aggregate telemetry.Aggregate // of the queue; "" is the mean
+	Aggregate telemetry.Aggregate // of the queue; "" means the mean
 	Seed      uint64
 }
 
-// Lab is the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and
-// switches like Trident 3 with 32 MB. What it does not say is ours: links of 1 µs, NVIDIA's DCQCN
-// with a CNP each 4 µs, a path MTU of 1024.
+// Lab returns the paper's small cluster: four ToR switches, two leaves, 24 hosts with 25 Gb/s, and
+// switches like Trident 3 with 32 MB. The paper does not give these values, which are ours: links
+// of 1 µs, NVIDIA's DCQCN with a CNP each 4 µs, a path MTU of 1024.
 func Lab() Scene {
 	return Scene{
 		Leaves: 2, ToRs: 4, Hosts: 6, Rate: 25 * units.Gbps, Up: 100 * units.Gbps,
@@ -71,7 +70,7 @@ func Lab() Scene {
 	}
 }
 
-// scenes are those that have names.
+// scenes are the named scenes.
 var scenes = map[string]func() Scene{
 	"2to1": func() Scene { s := Lab(); s.Senders, s.QPs = 2, 10; return s },
 	"23to1": func() Scene { // the paper's 24 to 1; the lab has 24 hosts
@@ -81,10 +80,10 @@ var scenes = map[string]func() Scene{
 	},
 }
 
-// Names answers the names of scenes.
+// Names returns the names of the scenes.
 func Names() []string { return slices.Sorted(maps.Keys(scenes)) }
 
-// New makes a target of a scene by its name, which a slash and a group may follow.
+// New returns the target of a named scene; a slash and a group may follow the name.
 func New(name string) (*Target, error) {
 	base, group, has := strings.Cut(name, "/")
 	make, ok := scenes[base]
@@ -97,7 +96,7 @@ func New(name string) (*Target, error) {
 	return &Target{Scene: s}, nil
 }
 
-// Target is a scene that is tuned.
+// Target is a scene whose switches are tuned.
 type Target struct {
 	Scene
 	// Watch, unless nil, is called with each network before it runs, and with the port to the
@@ -110,13 +109,13 @@ type Target struct {
 type Run struct {
 	Net     *fabric.Network
 	Cluster *sim.Simulation
-	ToR     *fabric.Switch // of the receiver
-	Egress  *fabric.Port   // of it, to the receiver
+	ToR     *fabric.Switch // the receiver's
+	Egress  *fabric.Port   // its port to the receiver
 	Queue   *fabric.Series // of Egress
 	Down    []*fabric.Port // of the leaves, to ToR
 	Queues  []*fabric.Series
 	Conns   []*sim.Conn
-	// Requests are those that ended, in that order, of a scene that has them.
+	// Requests are the completed requests, in the order of their ends.
 	Requests []Request
 }
 
@@ -133,8 +132,8 @@ func (t *Target) Layers() []bytetuning.Layer {
 	return layers
 }
 
-// Apply implements bytetuning.Target. It takes what a Search without checks may try: what breaks a
-// rule of a switch, as case I does, but not what makes no sense.
+// Apply implements bytetuning.Target. It accepts points that violate a constraint of a switch, such
+// as case I, which a Search may try without checks, but not invalid ones.
 func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	if len(p) != len(t.Layers()) {
 		return p.Check(t.Layers())
@@ -148,8 +147,8 @@ func (t *Target) Apply(_ context.Context, p bytetuning.Point) error {
 	return nil
 }
 
-// Observed answers the network that telemetry is read of, for its overhead, while so much passes
-// the receiver's switch.
+// Observed returns the network that telemetry observes, for its overhead, at a throughput of the
+// receiver's switch.
 func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
 	return telemetry.Network{
 		Hosts: s.ToRs * s.Hosts, Switches: s.ToRs + s.Leaves, Ports: s.Hosts + s.Leaves,
@@ -158,14 +157,14 @@ func (s *Scene) Observed(throughput units.BitRate) telemetry.Network {
 	}
 }
 
-// Path answers what baselines are computed from here.
+// Path returns the parameters of baselines.
 func (s *Scene) Path() bytetuning.Path {
 	const hops = 4
 	return bytetuning.Path{Rate: s.Rate, Uplink: s.Up, Link: s.Delay, RTT: 2 * hops * s.Delay,
 		MTU: s.MTU + 86}
 }
 
-// Queues are a switch's as a watermark has them.
+// Queues returns the queues of a switch with a watermark.
 func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
 	return fabric.Queues{{
 		Lossless: lossless, Alpha: w.Alpha.Float(), Headroom: w.Headroom, Resume: 2 * 1100,
@@ -173,10 +172,10 @@ func Queues(w bytetuning.Watermark, lossless bool) fabric.Queues {
 	}}
 }
 
-// answers is the class of ACKs and CNPs: the highest, which has a queue of its own.
-const answers = 56 << 2
+// replies is the traffic class of ACKs and CNPs: the highest, which has a queue of its own.
+const replies = 56 << 2
 
-// scenario is the scene as what sim builds.
+// scenario returns the scene in the form of sim.
 func (t *Target) scenario() (sim.Scenario, error) {
 	control, err := cc.Parse(t.Control)
 	if err != nil {
@@ -188,7 +187,7 @@ func (t *Target) scenario() (sim.Scenario, error) {
 		Seed:     t.Seed,
 		Hosts:    sim.Hosts{Machine: t.Host, PathMTU: t.MTU, Chunk: t.Message, Timeout: 14},
 		Scheme: sim.Scheme{
-			CNPInterval: t.CNPs, AnswerClass: answers, Selective: t.Lossy,
+			CNPInterval: t.CNPs, AnswerClass: replies, Selective: t.Lossy,
 			Of: func(p sim.Pair, s *sim.Service) {
 				if s.Control = control; t.Probe > 0 && p.From == t.Probe {
 					s.Control = probe
@@ -198,7 +197,8 @@ func (t *Target) scenario() (sim.Scenario, error) {
 	}, err
 }
 
-// network has a watermark of its own in each switch: the leaves come first, then the ToR switches.
+// network builds the network with the watermark of each switch: first the leaves, then the ToR
+// switches.
 func (t *Target) network(p fabric.Parts) *fabric.Network {
 	net := fabric.New(p.Config)
 	watermarks := t.watermarks()
@@ -252,7 +252,7 @@ func (t *Target) Start() (*Run, error) {
 	return r, r.run(units.Time(t.Settle))
 }
 
-// begin makes the queue pairs of all senders busy.
+// begin starts the queue pairs of all senders.
 func (t *Target) begin(r *Run) error {
 	receiver := t.ToRs*t.Hosts - 1
 	for n := range t.Senders {
@@ -271,7 +271,7 @@ func (t *Target) begin(r *Run) error {
 	return nil
 }
 
-// send makes a queue pair that is busy as the scene says.
+// send starts a queue pair with the traffic of the scene.
 func (t *Target) send(r *Run, from, to int) (*sim.Conn, error) {
 	if t.Requests {
 		return t.request(r, from, to)
@@ -290,9 +290,9 @@ func (r *Run) run(until units.Time) error {
 	return errors.Join(r.Cluster.Errors...)
 }
 
-// Measure implements bytetuning.Target: throughput, and queue of the receiver's switch (section
-// 5.4), and where layers are tuned apart of the leaves' ports to it, by the fabric's own books. The
-// context is looked at each millisecond of the simulation.
+// Measure implements bytetuning.Target. It measures throughput and queue of the receiver's switch
+// (section 5.4) and, with Layers, of the leaves' ports to it, by the fabric's counters. It checks
+// the context each millisecond of the simulation.
 func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	r, err := t.Start()
 	if err != nil {
@@ -328,7 +328,7 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 		return nil, err
 	}
 	m := &bytetuning.Measurement{Switches: []bytetuning.Sample{s}, Lost: r.Lost()}
-	if t.Group == Layers { // whose agents have to see their own
+	if t.Group == Layers { // whose agents observe their own switch
 		var queue float64
 		var now uint64
 		for i, p := range r.Down {
@@ -349,7 +349,7 @@ func (t *Target) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
 	return m, nil
 }
 
-// collect answers a collector at the egress port that hears of what passes until end, or nil.
+// collect returns a collector at the egress port that observes it until end, or nil.
 func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
 	if t.Telemetry.Name == "" {
 		return nil
@@ -358,7 +358,7 @@ func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
 	if c.InBand() {
 		length := r.Egress.QueueLen(0)
 		r.Egress.Watch(0, func(at units.Time, now units.Bytes) {
-			// a packet leaves; it found what is behind it, and itself
+			// a packet leaves; the queue that it found is itself and the packets behind it
 			if left := length - now; left > 0 && !at.After(end) {
 				c.Packet(at, left, length)
 			}
@@ -373,7 +373,7 @@ func (t *Target) collect(r *Run, end units.Time) *telemetry.Collector {
 	return c
 }
 
-// Lost answers the packets that switches dropped.
+// Lost returns the number of packets that switches dropped.
 func (r *Run) Lost() (lost uint64) {
 	for _, s := range r.Net.Switches() {
 		for _, p := range s.Ports() {
@@ -383,7 +383,7 @@ func (r *Run) Lost() (lost uint64) {
 	return lost
 }
 
-// Pauses answers the pause frames that switches sent.
+// Pauses returns the number of pause frames that switches sent.
 func (r *Run) Pauses() (sent uint64) {
 	for _, s := range r.Net.Switches() {
 		for _, p := range s.Ports() {

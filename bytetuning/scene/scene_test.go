@@ -39,8 +39,8 @@ func baseline(t *testing.T, name string) bytetuning.Watermark {
 	return w
 }
 
-// TestMeasure: a watermark measures the same twice, another one something else; flows add up to
-// what the switch sent.
+// TestMeasure: a watermark gives the same measurement twice, another one a different measurement;
+// the flows' throughputs add up to that of the switch.
 func TestMeasure(t *testing.T) {
 	target := short(t, "2to1")
 	a := measure(t, target, baseline(t, "experience"))
@@ -57,8 +57,8 @@ func TestMeasure(t *testing.T) {
 	assert.Zero(t, a.Lost)
 }
 
-// TestPFC pauses earlier with a smaller α. It loses nothing, but for a headroom that links of 100
-// Gb/s and 1 µs fill: 28 KB, where the paper's grid begins with 25.6.
+// TestPFC pauses earlier with a smaller α. It loses nothing, except with a headroom that links of
+// 100 Gb/s and 1 µs fill: 28 KB, where the paper's grid begins with 25.6.
 func TestPFC(t *testing.T) {
 	labtest.OneGoroutine(t)
 	run := func(alpha bytetuning.Alpha, headroom units.Bytes) (pauses, lost uint64) {
@@ -79,14 +79,14 @@ func TestPFC(t *testing.T) {
 	assert.Positive(t, lost)
 }
 
-// TestTelemetry: what INT infers from reports, and what polls count, is what passed; the queue is
-// sampled.
+// TestTelemetry: the throughput that INT infers from reports, and that polls count, is the actual
+// one; the queue is sampled.
 func TestTelemetry(t *testing.T) {
 	labtest.OneGoroutine(t)
 	target := short(t, "2to1")
 	exact := measure(t, target, baseline(t, "experience")).Switches[0]
-	// Packets that report saw the queue only while there was something to send, a poll sees it
-	// empty, too.
+	// Reports of packets sample the queue only while it is not empty; polls sample it also when it
+	// is.
 	busy := float64(exact.Throughput) * (1024 + 86) / (1024 + 66) / 25e9
 	for name, seen := range map[string]float64{"int": float64(exact.Queue) / busy,
 		"ont": float64(exact.Queue)} {
@@ -152,7 +152,7 @@ func TestErrors(t *testing.T) {
 	assert.Error(t, err)
 }
 
-// TestTuned: forty evaluations find something better than what was there.
+// TestTuned: forty evaluations find a better point than the first.
 func TestTuned(t *testing.T) {
 	labtest.OneGoroutine(t)
 	target := short(t, "2to1")

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// BenchmarkFluidAgainstFabric: the same eight flows for the same 50 ms, in the fabric and as a
-// fluid, by turns. The metric is how much longer the fabric takes.
+// BenchmarkFluidAgainstFabric: the same eight flows for the same 50 ms, in the fabric and in the
+// fluid model, alternately. The metric is the ratio of the times.
 func BenchmarkFluidAgainstFabric(b *testing.B) {
 	t := &Target{Scene: Scene{
 		Leaves: 1, ToRs: 2, Hosts: 5, Rate: 40 * units.Gbps, Up: 160 * units.Gbps,

@@ -6,10 +6,10 @@ import (
 	"syscall"
 )
 
-// CloseOnExec runs fn and sees to it that no descriptor which DPDK opens meanwhile, without the
-// flag that Go sets on its own, reaches a child process: one that was started would hold EAL's
-// memory or a raw socket. No child starts while fn runs. EAL's interrupt thread opens an epoll
-// descriptor whenever its sources change, at any time: for that one epoll.c sets the flag.
+// CloseOnExec runs fn and prevents that a descriptor which DPDK opens meanwhile, without the flag
+// that Go sets on its own, is inherited by a child process: the child would hold EAL's memory or a
+// raw socket. No child starts while fn runs. EAL's interrupt thread may open an epoll descriptor
+// whenever its sources change; epoll.c sets the flag of that one.
 func CloseOnExec(fn func() error) error {
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
@@ -23,7 +23,7 @@ func CloseOnExec(fn func() error) error {
 	return err
 }
 
-// descriptors returns those that are open; none where /proc is not mounted.
+// descriptors returns the open descriptors; none where /proc is not mounted.
 func descriptors() map[int]bool {
 	entries, _ := os.ReadDir("/proc/self/fd")
 	open := make(map[int]bool, len(entries))

@@ -7,45 +7,45 @@ import (
 	"strings"
 )
 
-// ErrArgs is the kind of every error about arguments that EAL would refuse, or that would end or
-// hang the process if EAL saw them.
+// ErrArgs is wrapped by every error about arguments that EAL would refuse, or that would end or
+// hang the process if EAL parsed them.
 var ErrArgs = errors.New("eal: bad argument")
 
-// The memory EAL reserves unless told otherwise, in MiB. Ordinary pages are only reserved, and
-// touched as they are used; hugepages are taken at once, and more of them when needed.
+// The default size of the memory that EAL reserves, in MiB. Ordinary pages are only reserved, and
+// touched as they are used; hugepages are allocated at once, and more of them when needed.
 const (
 	defaultMemory     = 1024
 	defaultHugeMemory = 64
 )
 
-// Config says how to start EAL. The zero value is right for virtual devices on any machine: it
-// needs no hugepages, no PCI device and no privilege.
+// Config holds the parameters of EAL. The zero value suits virtual devices on any machine: it needs
+// no hugepages, no PCI device and no privilege.
 type Config struct {
-	// Memory is how many MiB to reserve; 0 is enough for a dozen ports.
+	// Memory is the size of the memory to reserve, in MiB; 0 is enough for a dozen ports.
 	Memory int
 
-	// PCI are the addresses of devices to take over, such as 0000:3b:00.0. Without any, the PCI
-	// bus is not even scanned.
+	// PCI are the addresses of the devices to use, such as 0000:3b:00.0. If it is empty, EAL does
+	// not scan the PCI bus.
 	PCI []string
 
-	// NoHuge does without hugepages even when there are some.
+	// NoHuge uses ordinary pages even if there are hugepages.
 	NoHuge bool
 
-	// Name keeps processes on one machine apart (EAL's file prefix); "" derives it from the pid.
+	// Name distinguishes processes on one machine (EAL's file prefix); "" derives it from the pid.
 	Name string
 
-	// ExtraArgs are handed to EAL after all others, split at blanks: the escape hatch.
+	// ExtraArgs are appended to all other arguments, split at blanks.
 	ExtraArgs string
 }
 
-// Machine is what Args needs to know about the computer.
+// Machine is what Args has to know of the computer.
 type Machine struct {
-	FreeHugeMiB int    // memory in hugepages nobody uses
-	CPUs        string // the CPUs this process may run on, as a list: 0-3,8
+	FreeHugeMiB int    // free memory in hugepages
+	CPUs        string // CPUs that this process may run on, as a list: 0-3,8
 	PID         int
 }
 
-// Args computes EAL's argument vector, without the program name. It is pure.
+// Args returns EAL's arguments, without the program name. It is pure.
 func (c Config) Args(m Machine) ([]string, error) {
 	extra := strings.Fields(c.ExtraArgs)
 	if err := checkArgs(extra); err != nil {
@@ -53,8 +53,8 @@ func (c Config) Args(m Machine) ([]string, error) {
 	}
 	var args []string
 	if !has(extra, "-l", "-c", "--lcores") {
-		// One lcore that may float over every CPU we have: EAL then pins nothing and starts no
-		// worker threads. Polling threads register by themselves.
+		// One lcore that floats over all our CPUs: EAL then pins nothing and starts no worker
+		// threads. Polling threads register themselves.
 		args = append(args, "--lcores=0@("+m.CPUs+")")
 	}
 	args = append(args, c.memoryArgs(m, extra)...)
@@ -76,7 +76,7 @@ func (c Config) Args(m Machine) ([]string, error) {
 }
 
 // memoryArgs chooses between the two kinds of memory. --in-memory needs hugepages and leaves no
-// file behind; --no-huge refuses to stand beside it.
+// file behind; EAL refuses it together with --no-huge.
 func (c Config) memoryArgs(m Machine, extra []string) []string {
 	if has(extra, "--no-huge", "--in-memory", "--huge-dir", "--legacy-mem") {
 		return sizeArgs(extra, c.Memory)
@@ -101,7 +101,7 @@ func sizeArgs(extra []string, want int) []string {
 	return []string{"-m", strconv.Itoa(want)}
 }
 
-// has says whether one of the options is among args, be it -mN, --option=value or two words.
+// has reports whether one of the options is among args, be it -mN, --option=value or two words.
 func has(args []string, options ...string) bool {
 	for _, arg := range args {
 		for _, option := range options {
@@ -115,8 +115,8 @@ func has(args []string, options ...string) bool {
 	return false
 }
 
-// checkArgs refuses what EAL does not answer with an error: help ends the process, a secondary
-// process waits for ever for a primary.
+// checkArgs refuses arguments for which EAL does not return an error: help ends the process, a
+// secondary process waits forever for a primary.
 func checkArgs(args []string) error {
 	for i, arg := range args {
 		name, value, joined := strings.Cut(arg, "=")
@@ -140,8 +140,8 @@ func checkArgs(args []string) error {
 	return nil
 }
 
-// helps says whether a word of short options, such as -h or -vh, asks for help: -v alone may
-// stand before it without taking the rest of the word as its value.
+// helps reports whether a word of short options, such as -h or -vh, requests help: only -v may
+// precede it without taking the rest of the word as its value.
 func helps(word string) bool {
 	flags, short := strings.CutPrefix(word, "-")
 	return short && strings.HasPrefix(strings.TrimLeft(flags, "v"), "h")

@@ -21,26 +21,26 @@ import (
 	"syscall"
 )
 
-// ErrStarted says that EAL has been started before, by whatever arguments.
+// ErrStarted is returned if EAL has been started before, with whatever arguments.
 var ErrStarted = errors.New("eal: already started in this process")
 
-// ErrNotStarted says that EAL has not been started yet.
+// ErrNotStarted is returned if EAL has not been started yet.
 var ErrNotStarted = errors.New("eal: not started")
 
 var (
-	initLock sync.Mutex // one Init at a time
-	refused  error      // what EAL said to the first; guarded by initLock
+	initLock sync.Mutex // held by one Init at a time
+	refused  error      // EAL's error for the first Init; guarded by initLock
 	started  atomic.Bool
 	hugepage atomic.Bool
 )
 
-// Started says whether EAL runs.
+// Started reports whether EAL runs.
 func Started() bool { return started.Load() }
 
-// HasHugepages says whether EAL's memory is in hugepages.
+// HasHugepages reports whether EAL's memory is in hugepages.
 func HasHugepages() bool { return hugepage.Load() }
 
-// InitWith starts EAL as c says, once per process: a second call answers ErrStarted.
+// InitWith starts EAL with c, once per process: a second call returns ErrStarted.
 func InitWith(c Config) error {
 	args, err := c.Args(ThisMachine())
 	if err != nil {
@@ -49,9 +49,9 @@ func InitWith(c Config) error {
 	return Init(args)
 }
 
-// Init starts EAL with exactly these arguments, which do not include the program name. What EAL
-// refuses is an error that repeats EAL's own words. EAL remembers half of what it has parsed, so
-// after such an error every further Init repeats it; an ErrArgs may be corrected.
+// Init starts EAL with exactly these arguments, which do not include the program name. If EAL
+// refuses them, the error contains EAL's message. EAL keeps half of the state of a failed start, so
+// every further Init returns the same error; after an ErrArgs a corrected Init is possible.
 func Init(args []string) error {
 	if err := checkArgs(args); err != nil {
 		return err
@@ -91,8 +91,8 @@ func Init(args []string) error {
 	return refused
 }
 
-// Errno turns a C return value into an error: negative values are errors, -1 means that
-// rte_errno of this thread tells more. It must run inside the Call that got the value.
+// Errno turns a C return value into an error: negative values are errors, and -1 means that the
+// error is in this thread's rte_errno. It must run inside the Call that got the value.
 func Errno(rc int) error {
 	switch {
 	case rc >= 0:

@@ -1,9 +1,9 @@
-/* EAL's epoll descriptors are not for the children of this process. Its interrupt thread opens one
+/* Children of this process must not inherit EAL's epoll descriptors. Its interrupt thread opens one
  * whenever its sources change, also while a child starts, so the flag is set by the same call.
  *
- * The program exports this function, and comes before the C library where the dynamic linker looks
- * for what EAL calls. Others that call it have no use for a descriptor that outlives exec either:
- * who wants one calls epoll_create1, without the flag. */
+ * The program exports this function, and the dynamic linker finds it before the C library's. It is
+ * harmless for other callers: code that needs a descriptor to outlive exec calls epoll_create1
+ * without the flag. */
 #include <errno.h>
 #include <sys/epoll.h>
 

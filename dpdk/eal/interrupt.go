@@ -11,13 +11,12 @@ import (
 	"runtime/cgo"
 )
 
-// ErrAlarm says that OnInterrupt did not run its function.
+// ErrAlarm is returned if OnInterrupt did not run its function.
 var ErrAlarm = errors.New("eal: alarm")
 
-// OnInterrupt runs fn on EAL's interrupt thread, where drivers handle what they are told about
-// their devices, and waits for it: nothing of that kind happens meanwhile. It must run inside a
-// Call, and the main thread's state may be used in fn, since the main thread waits. fn must not
-// Call in turn.
+// OnInterrupt runs fn on EAL's interrupt thread and waits for it. Drivers handle the events of
+// their devices on that thread, so no event is handled meanwhile. It must run inside a Call. Since
+// the main thread waits, fn may access the main thread's state. fn must not use Call.
 func OnInterrupt(fn func() error) error {
 	done := make(chan error, 1)
 	call := cgo.NewHandle(func() { done <- fn() })

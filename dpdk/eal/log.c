@@ -14,8 +14,8 @@
 #define LOG_SIZE (32 * 1024)
 #define LOG_PIECES 512
 
-/* The text, and for each piece of it (one rte_log) the level. When either is full the rest is
- * dropped: the first complaints are the ones that explain. */
+/* The text, and the level of each piece of it (one rte_log). When either is full the rest is
+ * dropped: the first messages explain a failure. */
 static struct {
 	pthread_mutex_t lock;
 	size_t used;
@@ -72,7 +72,7 @@ static FILE *stream(ssize_t (*write)(void *, const char *, size_t), int mode)
 
 int gr_log_open(void)
 {
-	static FILE *f; /* for the life of the process: drivers log whenever they like */
+	static FILE *f; /* for the life of the process: drivers log at any time */
 	if (f == NULL)
 		f = stream(log_write, _IOFBF); /* rte_log flushes after each message */
 	return f == NULL ? -1 : rte_openlog_stream(f);

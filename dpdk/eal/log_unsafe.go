@@ -18,7 +18,7 @@ const (
 
 func clearLog() { C.gr_log_clear() }
 
-// readLog answers what was logged at level or worse since clearLog.
+// readLog returns what was logged at level or more severe since clearLog.
 func readLog(level uint) string {
 	text := make([]byte, 32*1024)
 	n := C.gr_log_read(C.uint(level), (*C.char)(unsafe.Pointer(&text[0])), C.size_t(len(text)))

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ThisMachine reads what Config.Args needs from /proc and /sys. What cannot be read counts as
+// ThisMachine reads from /proc and /sys what Config.Args needs. What cannot be read counts as
 // absent.
 func ThisMachine() Machine {
 	m := Machine{CPUs: "0", PID: os.Getpid(), FreeHugeMiB: freeHugeMiB("/sys/kernel/mm/hugepages")}
@@ -37,7 +37,7 @@ func freeHugeMiB(root string) int {
 	return total
 }
 
-// hugetlbfsMounted says whether any hugetlbfs is mounted: EAL wants one even with --in-memory.
+// hugetlbfsMounted reports whether a hugetlbfs is mounted: EAL needs one even with --in-memory.
 func hugetlbfsMounted() bool {
 	mounts, _ := os.ReadFile("/proc/self/mounts")
 	for line := range strings.Lines(string(mounts)) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// mainThread is the goroutine that Calls run on. It is started by the first Call and never ends.
+// mainThread is the goroutine that Calls run on. The first Call starts it, and it never ends.
 var mainThread = sync.OnceValue(func() chan<- func() {
 	calls := make(chan func())
 	go func() {
@@ -19,9 +19,8 @@ var mainThread = sync.OnceValue(func() chan<- func() {
 	return calls
 })
 
-// Call runs a control operation on the main thread, one at a time, and waits for it. When fn
-// fails, the error says what was attempted and what EAL and the drivers logged meanwhile. fn must
-// not Call in turn.
+// Call runs a control operation on the main thread, one at a time, and waits for it. The error of a
+// failed fn contains op and the log of EAL and the drivers meanwhile. fn must not use Call.
 func Call(what string, fn func() error) error {
 	done := make(chan error)
 	mainThread() <- func() {
@@ -35,7 +34,7 @@ func Call(what string, fn func() error) error {
 	return <-done
 }
 
-// explain joins an error with the lines that were logged, the most serious there are.
+// explain joins an error with the most severe of the lines that were logged.
 func explain(what string, err error) error {
 	var reason string
 	for level := logError; level <= logNotice && reason == ""; level++ {
@@ -47,7 +46,7 @@ func explain(what string, err error) error {
 	return fmt.Errorf("%s: %w (%s)", what, err, reason)
 }
 
-// tidy makes one line of a log: repetitions go, and so does the indented usage text.
+// tidy joins the lines of a log, without repetitions and without the indented usage text.
 func tidy(log string) string {
 	var lines []string
 	seen := map[string]bool{}

@@ -5,8 +5,8 @@ package eal
 */
 import "C"
 
-// HeapInUse returns how many bytes of EAL's heaps are allocated: by EAL, by drivers, and by pools
-// in EAL's memory.
+// HeapInUse returns the allocated bytes of EAL's heaps: of EAL, of drivers, and of pools in EAL's
+// memory.
 func HeapInUse() uint64 {
 	var bytes uint64
 	for socket := range C.RTE_MAX_NUMA_NODES {

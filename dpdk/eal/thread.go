@@ -27,18 +27,18 @@ import (
 	"syscall"
 )
 
-// AnyCPU asks Register for no pinning.
+// AnyCPU makes Register not pin the thread.
 const AnyCPU = -1
 
-// Thread is an OS thread that EAL knows: it has an lcore id, and so a cache in every mempool.
+// Thread is an OS thread registered with EAL: it has an lcore id, and so a cache in every mempool.
 type Thread struct {
-	mask   C.cpu_set_t // what to restore
+	mask   C.cpu_set_t // affinity to restore
 	pinned bool
 }
 
 // Register locks the calling goroutine to its OS thread, pins that to cpu unless it is AnyCPU, and
-// makes it known to EAL. It must run before the goroutine polls a port; without it everything
-// works, but each Alloc and Free goes to the ring that all threads share.
+// registers it with EAL. It should run before the goroutine polls a port: without it, each Alloc
+// and Free uses the ring that all threads share.
 func Register(cpu int) (*Thread, error) {
 	if !Started() {
 		return nil, fmt.Errorf("eal: register thread: %w", ErrNotStarted)
@@ -64,7 +64,7 @@ func Register(cpu int) (*Thread, error) {
 	return t, nil
 }
 
-// LCore is the number EAL gave the calling thread.
+// LCore returns the id that EAL gave the thread.
 func (t *Thread) LCore() int { return int(C.lcore()) }
 
 // Unregister undoes Register. It must run on the goroutine that registered.

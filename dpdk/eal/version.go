@@ -5,5 +5,5 @@ package eal
 */
 import "C"
 
-// Version is that of the DPDK library in use, such as "DPDK 22.11.11".
+// Version returns the version of the DPDK library in use, such as "DPDK 22.11.11".
 func Version() string { return C.GoString(C.rte_version()) }

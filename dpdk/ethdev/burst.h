@@ -1,4 +1,4 @@
-/* The two functions every frame passes. */
+/* The functions of the packet path. */
 #ifndef GOROCE_ETHDEV_BURST_H
 #define GOROCE_ETHDEV_BURST_H
 
@@ -8,8 +8,8 @@
 #include "../mbuf/burst.h"
 #include "guard.h"
 
-/* Frames of several segments do not happen as pools are sized; one that came all the same is
- * dropped, since a packet.Buf is contiguous. Keeps order; answers how many are left. */
+/* Drops frames of several segments, since a packet.Buf is contiguous; pools are sized so that they
+ * do not occur. Keeps the order and returns the number of frames left. */
 static unsigned gr_drop_chains(struct rte_mbuf **mbuf, unsigned n)
 {
 	unsigned kept = 0;
@@ -28,7 +28,8 @@ struct gr_stamps {
 	uint64_t flag;
 };
 
-/* Polls queues in the order given until b has n frames. *dropped is how many were chains. */
+/* Polls queues in the given order until b has n frames. *dropped counts frames of several
+ * segments. */
 static unsigned gr_rx_burst(uint16_t port, const uint16_t *queue, unsigned queues,
 			    struct gr_burst *b, unsigned n, struct gr_guard *guard,
 			    const struct gr_stamps *stamps, uint32_t *dropped)

@@ -44,15 +44,15 @@ import (
 	"github.com/goroce/goroce/dpdk/mempool"
 )
 
-// Conf configures a device. All other offloads stay off: the transport does its own checksums.
+// Conf configures a device. All other offloads stay off: the transport computes its checksums.
 type Conf struct {
 	RxQ, TxQ     int
 	MTU          int
-	RxTimestamps bool // where Info says that the device can
+	RxTimestamps bool // only if Info reports the capability
 }
 
-// DevConfigure sets the number of queues and what holds for all of them. With several receive
-// queues, UDP flows are spread over them when the device can.
+// DevConfigure sets the number of queues and the properties of the device. With several receive
+// queues, UDP flows are spread over them if the device is able to.
 func (p Port) DevConfigure(c Conf) error {
 	var offloads C.uint64_t
 	if c.RxTimestamps {
@@ -62,7 +62,7 @@ func (p Port) DevConfigure(c Conf) error {
 		C.uint32_t(c.MTU), offloads)))
 }
 
-// AdjustRing answers the numbers of descriptors nearest to rx and tx that the device can have.
+// AdjustRing returns the numbers of descriptors nearest to rx and tx that the device supports.
 func (p Port) AdjustRing(rx, tx int) (int, int, error) {
 	nrx, ntx := C.uint16_t(rx), C.uint16_t(tx)
 	rc := C.rte_eth_dev_adjust_nb_rx_tx_desc(C.uint16_t(p), &nrx, &ntx)
@@ -79,24 +79,25 @@ func (p Port) TxqSetup(q, n int) error {
 	return eal.Errno(int(C.txq_setup(C.uint16_t(p), C.uint16_t(q), C.uint16_t(n))))
 }
 
-// DevStart lets frames pass.
+// DevStart starts reception and transmission.
 func (p Port) DevStart() error { return eal.Errno(int(C.rte_eth_dev_start(C.uint16_t(p)))) }
 
-// DevStop stops them.
+// DevStop ends them.
 func (p Port) DevStop() error { return eal.Errno(int(C.rte_eth_dev_stop(C.uint16_t(p)))) }
 
-// PromiscuousEnable receives frames for any address.
+// PromiscuousEnable turns on reception of frames for any address.
 func (p Port) PromiscuousEnable() error {
 	return eal.Errno(int(C.rte_eth_promiscuous_enable(C.uint16_t(p))))
 }
 
-// PromiscuousDisable undoes that: with some drivers it would outlive the device, as a flag of the
+// PromiscuousDisable turns it off: with some drivers it would outlive the device, as a flag of the
 // kernel's interface.
 func (p Port) PromiscuousDisable() error {
 	return eal.Errno(int(C.rte_eth_promiscuous_disable(C.uint16_t(p))))
 }
 
-// AllMulticastEnable receives frames for every group: IPv6 neighbours are asked that way.
+// AllMulticastEnable turns on reception of frames for every group, which IPv6 neighbour
+// discovery needs.
 func (p Port) AllMulticastEnable() error {
 	return eal.Errno(int(C.rte_eth_allmulticast_enable(C.uint16_t(p))))
 }

@@ -5,9 +5,9 @@
 // functions are control and must run inside eal.Call and, for the memif driver, eal.OnInterrupt;
 // StatsGet, LinkGetNowait and Removal.Happened are excepted: any goroutine may call them.
 //
-// The memif driver is linked statically and corrected on the way (memif.c says how); all other
-// drivers are EAL's plug-ins.
+// The memif driver is linked statically with corrections, which memif.c lists; all other drivers
+// are EAL's plug-ins.
 //
-// The state of a device is EAL's; a Port is its number. The package imports the sibling packages
-// eal, mempool, mbuf and ring.
+// The state of a device belongs to EAL; a Port is its number. The package imports the sibling
+// packages eal, mempool, mbuf and ring.
 package ethdev

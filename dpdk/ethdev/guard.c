@@ -21,7 +21,7 @@ struct gr_guard *gr_guard_new(void)
 	struct gr_guard *g = aligned_alloc(64, sizeof *g);
 
 	if (g == NULL)
-		abort(); /* as Go itself does */
+		abort(); /* as Go does */
 	atomic_init(&g->state, GR_IDLE);
 	pthread_mutex_lock(&lock);
 	g->next = guards;

@@ -1,4 +1,4 @@
-/* A guard keeps a queue out of memory that another process shares while that memory goes away. */
+/* A guard keeps a queue from accessing memory that another process shares while it is unmapped. */
 #ifndef GOROCE_ETHDEV_GUARD_H
 #define GOROCE_ETHDEV_GUARD_H
 
@@ -16,10 +16,10 @@ struct gr_guard *gr_guard_new(void);
 void gr_guard_free(struct gr_guard *g);
 void gr_guard_shut(struct gr_guard *g);
 
-/* Returns when every queue has been outside its guard since the call. */
+/* Returns once every queue has been outside of its guard since the call. */
 void gr_guards_pass(void);
 
-/* False when the guard is shut. A queue without a guard may always enter. */
+/* Returns false if the guard is shut. A queue without a guard may always enter. */
 static inline int gr_enter(struct gr_guard *g)
 {
 	int idle = GR_IDLE;

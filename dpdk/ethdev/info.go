@@ -21,18 +21,18 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Info is what a device can do.
+// Info holds the capabilities of a device.
 type Info struct {
 	Driver         string
 	MaxRxQ, MaxTxQ int
-	MinMTU, MaxMTU int // 0: the driver does not say
-	MaxFrame       int // longest frame it receives; 0: it does not say
+	MinMTU, MaxMTU int // 0: not reported
+	MaxFrame       int // longest frame it receives; 0: not reported
 	MinRoom        int // shortest buffer it receives into
-	RxRing, TxRing int // descriptors the driver suggests; 0: none in particular
+	RxRing, TxRing int // the driver's default numbers of descriptors; 0: none
 	RxTimestamps   bool
 }
 
-// InfoGet asks the driver.
+// InfoGet returns the capabilities of the device.
 func (p Port) InfoGet() (Info, error) {
 	var c C.struct_rte_eth_dev_info
 	if rc := C.rte_eth_dev_info_get(C.uint16_t(p), &c); rc != 0 {
@@ -69,7 +69,7 @@ type Stats struct {
 	TxErrors          uint64
 }
 
-// StatsGet reads the counters. Any goroutine may.
+// StatsGet returns the counters. It is safe for concurrent use.
 func (p Port) StatsGet() (Stats, error) {
 	var c C.struct_rte_eth_stats
 	if rc := C.rte_eth_stats_get(C.uint16_t(p), &c); rc != 0 {
@@ -88,7 +88,7 @@ type Link struct {
 	Mbps int // 0: unknown
 }
 
-// LinkGetNowait reads the state of the wire. Any goroutine may.
+// LinkGetNowait returns the state of the wire. It is safe for concurrent use.
 func (p Port) LinkGetNowait() (Link, error) {
 	var speed C.uint
 	var up C.int
@@ -102,7 +102,7 @@ func (p Port) LinkGetNowait() (Link, error) {
 	return link, nil
 }
 
-// MACAddrGet reads the device's address; all zero when it has none.
+// MACAddrGet returns the device's address; all zero if it has none.
 func (p Port) MACAddrGet() (net.HardwareAddr, error) {
 	var c C.struct_rte_ether_addr
 	if rc := C.rte_eth_macaddr_get(C.uint16_t(p), &c); rc != 0 {

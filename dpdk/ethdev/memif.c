@@ -1,4 +1,4 @@
-/* DPDK's memif driver, put right.
+/* Corrections of DPDK's memif driver.
  *
  * The driver is linked into the program from its static library, and the linker binds the calls
  * below (--wrap, see memif.go) to this file instead of the C library and EAL. Drivers that EAL
@@ -24,22 +24,22 @@
 
 #include "memifhandshake.h"
 
-/* The sockets that the driver listens at and has connections on. */
+/* The sockets on which the driver listens, and its connections. */
 struct channel {
 	struct channel *next;
 	struct rte_intr_handle *handle;
 	rte_intr_callback_fn callback;
 	void *arg;
 	struct region *regions;
-	int ring; /* descriptor of a ring that the driver has not taken; -1: there is none */
+	int ring; /* descriptor of a ring that the driver has not taken over; -1: none */
 	int server;
 	struct gr_memif_handshake handshake;
 };
 
 static struct channel *channels;
 
-/* Memory that a client offered and the driver did not map yet. When the connection ends before it
- * does, the driver forgets the descriptor. */
+/* Memory that a client offered and the driver has not mapped yet. If the connection ends before
+ * that, the driver leaks the descriptor. */
 struct region {
 	struct region *next;
 	int fd;
@@ -73,8 +73,8 @@ static void keep_region(struct channel *c, int fd)
 	c->regions = r;
 }
 
-/* Returns the first descriptor that came with the message, and closes the others: the driver takes
- * one, and loses all others. */
+/* Returns the first descriptor of the message, and closes the others: the driver uses one, and
+ * leaks all others. */
 static int descriptor_of(struct msghdr *message)
 {
 	int fd, first = -1;
@@ -93,8 +93,8 @@ static int descriptor_of(struct msghdr *message)
 	return first;
 }
 
-/* The driver gets a message that it does not know instead of one that is not right. It takes a
- * descriptor of memory, or of a ring that it has, and loses any other. */
+/* Replaces an invalid message by one that the driver does not know. The driver uses a descriptor of
+ * memory, or of a ring that it has, and leaks any other. */
 static void received(struct channel *c, struct msghdr *message)
 {
 	uint16_t type;
@@ -107,7 +107,7 @@ static void received(struct channel *c, struct msghdr *message)
 		memcpy(message->msg_iov[0].iov_base, &type, sizeof type);
 	}
 	if (type == GR_MEMIF_CONNECT)
-		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps */
+		forget_regions(c, 0); /* the driver maps them now, and closes them when it unmaps them */
 	if (fd < 0)
 		return;
 	if (type == GR_MEMIF_ADD_REGION)
@@ -154,7 +154,7 @@ ssize_t __wrap_recvmsg(int fd, struct msghdr *message, int flags)
 	return length;
 }
 
-/* Reports whether the socket is a server's. A client's is not bound to a name. */
+/* Reports whether the socket belongs to a server. A client's is not bound to a name. */
 static int has_name(int fd)
 {
 	struct sockaddr_un un;
@@ -172,7 +172,7 @@ static int listens(int fd)
 	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &yes, &len) == 0 && yes;
 }
 
-/* Closes the listener, and makes its path free. */
+/* Closes the listener, and removes its path. */
 static void stop_listening(int fd)
 {
 	struct sockaddr_un un;
@@ -184,7 +184,7 @@ static void stop_listening(int fd)
 	close(fd);
 }
 
-/* The driver forgets the socket that it listens at when it cannot be told of connections. */
+/* The driver leaks the socket on which it listens if it cannot register the callback. */
 int __real_rte_intr_callback_register(const struct rte_intr_handle *handle,
 				      rte_intr_callback_fn callback, void *arg);
 int __wrap_rte_intr_callback_register(const struct rte_intr_handle *handle,
@@ -264,7 +264,7 @@ void gr_memif_stop_listening(const void *arg)
 	forget(c->arg);
 }
 
-/* Reports whether a socket is bound to the name, as the listener and what it accepted are. */
+/* Reports whether a socket is bound to the name: the listener, or a connection that it accepted. */
 static int bound(int fd, const char *name)
 {
 	struct sockaddr_un un;
@@ -273,12 +273,12 @@ static int bound(int fd, const char *name)
 	memset(&un, 0, sizeof un);
 	if (getsockname(fd, (struct sockaddr *)&un, &len) != 0 || un.sun_family != AF_UNIX)
 		return 0;
-	return strncmp(un.sun_path, name, sizeof un.sun_path) == 0 || /* or abstract: */
+	return strncmp(un.sun_path, name, sizeof un.sun_path) == 0 || /* or an abstract name: */
 	       (un.sun_path[0] == '\0' && strncmp(un.sun_path + 1, name, sizeof un.sun_path - 1) == 0);
 }
 
-/* Closes the listener of the name, and the connections whose clients have not yet said which
- * device they want. What belongs to a device was closed with it. */
+/* Closes the listener of the name, and the connections whose clients have not yet named a device.
+ * Connections of a device were closed with it. */
 static void close_channels(const char *name)
 {
 	struct channel *next;
@@ -290,7 +290,7 @@ static void close_channels(const char *name)
 			continue;
 		if (__real_rte_intr_callback_unregister(c->handle, c->callback, c->arg) <= 0)
 			continue;
-		if (!listens(fd)) { /* a listener's are freed by the driver */
+		if (!listens(fd)) { /* the driver frees those of a listener */
 			rte_intr_instance_free(c->handle);
 			rte_free(c->arg);
 		}
@@ -299,8 +299,9 @@ static void close_channels(const char *name)
 	}
 }
 
-/* The driver takes a socket out of its table when its last device is closed, and then frees what
- * the listener's callback needs, but neither closes the listener nor unregisters the callback. */
+/* When the last device of a socket is closed, the driver removes the socket from its table and
+ * frees the data of the listener's callback, but neither closes the listener nor unregisters the
+ * callback. */
 int32_t __real_rte_hash_del_key(const struct rte_hash *table, const void *key);
 int32_t __wrap_rte_hash_del_key(const struct rte_hash *table, const void *key)
 {

@@ -1,4 +1,4 @@
-/* The memif driver's calls into the C library, and the end of the memory that it shares: see memif.c. */
+/* The memif driver's calls of the C library, and the unmapping of shared memory: see memif.c. */
 #define _GNU_SOURCE
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -8,7 +8,7 @@
 
 #include "guard.h"
 
-/* Descriptors are not for the children of this process, and no peer blocks the interrupt thread. */
+/* Children of this process inherit no descriptors, and no peer blocks the interrupt thread. */
 
 int __real_socket(int domain, int type, int protocol);
 int __wrap_socket(int domain, int type, int protocol)
@@ -38,9 +38,9 @@ int __wrap_memfd_create(const char *name, unsigned flags)
 	return __real_memfd_create(name, rte_thread_is_intr() ? flags | MFD_CLOEXEC : flags);
 }
 
-/* When its greeting of a new client fails, the driver closes the connection but not its
- * registration, which makes EAL abort the process. So no message fails: the connection ends, as
- * any other, when the driver has read what came before its end. */
+/* If the first message to a new client fails, the driver closes the connection without
+ * unregistering it, which makes EAL abort the process. So no message fails: the connection ends, as
+ * any other, when the driver has read everything that arrived before its end. */
 ssize_t __real_sendmsg(int fd, const struct msghdr *message, int flags);
 ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 {
@@ -51,14 +51,14 @@ ssize_t __wrap_sendmsg(int fd, const struct msghdr *message, int flags)
 	sent = __real_sendmsg(fd, message, flags | MSG_NOSIGNAL);
 	if (sent < 0) {
 		shutdown(fd, SHUT_RDWR);
-		sent = message->msg_iov[0].iov_len; /* there is no other */
+		sent = message->msg_iov[0].iov_len; /* it is the only one */
 	}
 	return sent;
 }
 
-/* The driver marks a device disconnected and then unmaps the memory it shares with the peer,
- * without asking whether a queue is at work there. Once every queue has been seen outside, none
- * will touch the memory again, because each looks at the mark after it entered. */
+/* The driver marks a device as disconnected and then unmaps the memory that it shares with the
+ * peer, even if a queue is using it. Once every queue has been outside of its guard, none will
+ * access the memory again, because each reads the mark after it entered. */
 void __real_memif_free_regions(void *dev);
 void __wrap_memif_free_regions(void *dev)
 {

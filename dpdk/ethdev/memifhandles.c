@@ -5,7 +5,7 @@
 
 #include <rte_interrupts.h>
 
-/* The driver loses the interrupt handles of transmit queues, over 20 KiB each. */
+/* The driver leaks the interrupt handles of transmit queues, over 20 KiB each. */
 struct handle {
 	struct handle *next;
 	struct rte_intr_handle *handle;

@@ -1,7 +1,6 @@
-/* The memif driver believes what its peer says of the memory that they are going to share: it looks
- * for a ring where it is told to, in as many rings as it is told of, in a region that may be longer
- * than the file behind it. A message that is not right is one that the driver does not know, at
- * which it hangs up.
+/* The memif driver trusts its peer's description of the shared memory: the numbers and offsets of
+ * rings, and the length of a region, which may exceed that of its file. So invalid messages are
+ * replaced by one that the driver does not know, and on which it hangs up.
  *
  * Once connected, the peer writes to the same memory as we do, and is trusted. */
 #include "memifhandshake.h"
@@ -12,7 +11,7 @@
 /* A ring is a header and 2^n descriptors. */
 enum { RING_HEADER = 128, DESCRIPTOR = 16, MOST_LOG2 = 14 };
 
-/* The messages, as they are on the wire; the type is in front. */
+/* The layout of the messages, after their type. */
 struct region {
 	uint16_t type, index;
 	uint32_t size;
@@ -24,7 +23,7 @@ struct ring {
 	uint8_t log2_size;
 } __attribute__((packed));
 
-/* Regions are numbered from 0 on. */
+/* Regions are numbered from 0. */
 static int may_add_region(struct gr_memif_handshake *h, const uint8_t *message, int fd)
 {
 	struct region r;
@@ -38,7 +37,7 @@ static int may_add_region(struct gr_memif_handshake *h, const uint8_t *message, 
 	return 1;
 }
 
-/* So are the rings of each direction. */
+/* The rings of each direction are numbered from 0, too. */
 static int may_add_ring(struct gr_memif_handshake *h, const uint8_t *message, int fd)
 {
 	struct ring r;
@@ -57,7 +56,7 @@ static int may_add_ring(struct gr_memif_handshake *h, const uint8_t *message, in
 	return 1;
 }
 
-/* Sets what may happen once, and reports whether it had not happened. */
+/* Sets a flag and reports whether it was clear. */
 static int first(int *happened)
 {
 	int was = *happened;

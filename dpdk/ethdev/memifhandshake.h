@@ -1,4 +1,4 @@
-/* What a memif peer may say before the ends are connected. */
+/* Validation of the messages of a memif peer before the ends are connected. */
 #ifndef GOROCE_ETHDEV_MEMIFHANDSHAKE_H
 #define GOROCE_ETHDEV_MEMIFHANDSHAKE_H
 
@@ -19,10 +19,10 @@ enum {
 
 enum { GR_MEMIF_REGIONS = 256, GR_MEMIF_LENGTH = 128 };
 
-/* What the peer has said so far. */
+/* The messages of the peer so far. */
 struct gr_memif_handshake {
 	int greeted, connected;
-	unsigned regions, rings[2]; /* how many; rings from the server, to it */
+	unsigned regions, rings[2]; /* numbers; rings from the server, and to it */
 	uint32_t size[GR_MEMIF_REGIONS];
 };
 

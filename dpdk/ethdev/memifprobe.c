@@ -1,8 +1,6 @@
-/* What the memif driver does not take back when the creation of a device fails.
- *
- * It forgets the device's port, of which there are RTE_MAX_ETHPORTS in a process, its memory, and
- * the socket that it made for it, at which it may already listen. All of this is found again by
- * what the driver allocated meanwhile. */
+/* Releases what the memif driver leaks when the creation of a device fails: the device's port, of
+ * which a process has RTE_MAX_ETHPORTS, its memory, and its socket, which may already listen. They
+ * are found by the driver's allocations meanwhile. */
 #include "memif.h"
 
 #include <errno.h>
@@ -12,11 +10,11 @@
 #include <rte_hash.h>
 #include <rte_malloc.h>
 
-/* For drivers; in no header that is installed. */
+/* For drivers; not declared in an installed header. */
 struct rte_eth_dev *rte_eth_dev_allocated(const char *name);
 int rte_eth_dev_release_port(struct rte_eth_dev *dev);
 
-/* The driver makes fewer allocations for a device. */
+/* More than the driver's allocations for a device. */
 #define MOST 8
 
 /* Stands for the port that the new device does not have yet. */
@@ -38,7 +36,7 @@ int gr_memif_probe_begin(void)
 	return 0;
 }
 
-/* Takes the socket, if it is one, out of the driver's table. */
+/* Removes the socket, if it is one, from the driver's table. */
 static void forget_socket(const void *socket)
 {
 	struct rte_hash *table = rte_hash_find_existing("memif-sh");
@@ -79,8 +77,8 @@ void gr_memif_probe_end(const char *name, int failed)
 		gr_memif_kept(NO_PORT);
 }
 
-/* The driver writes a new device's address into what it allocates for it, NULL or not. So when
- * there is no memory it gets what was allocated before. */
+/* The driver writes a new device's address into an allocation without checking for NULL. So if
+ * there is no memory, it gets an allocation made before. */
 void *__real_rte_zmalloc(const char *type, size_t size, unsigned align);
 void *__wrap_rte_zmalloc(const char *type, size_t size, unsigned align)
 {

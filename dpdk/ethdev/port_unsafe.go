@@ -29,7 +29,7 @@ static int from_rings(const char *name, void **rx, unsigned nrx, void **tx, unsi
 	int port = rte_eth_from_rings(name, (struct rte_ring *const *)rx, nrx,
 		(struct rte_ring *const *)tx, ntx, 0), error = rte_errno;
 
-	if (port < 0) { // the device may exist all the same
+	if (port < 0) { // the device may exist nevertheless
 		snprintf(device, sizeof device, "net_ring_%s", name);
 		rte_eal_hotplug_remove("vdev", device);
 		rte_errno = error;
@@ -51,7 +51,7 @@ import (
 // Port is the number of an Ethernet device.
 type Port uint16
 
-// GetByName finds a device by the name it was attached under.
+// GetByName returns the device that was attached under a name.
 func GetByName(name string) (Port, error) {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
@@ -62,8 +62,8 @@ func GetByName(name string) (Port, error) {
 	return Port(id), nil
 }
 
-// Attach adds a device to a bus, "vdev" or "pci", of the running process, with a driver's
-// arguments (k=v,k=v), and answers its port.
+// Attach adds a device to a bus, "vdev" or "pci", of the running process, with a driver's arguments
+// (k=v,k=v), and returns its port.
 func Attach(bus, name, args string) (Port, error) {
 	cBus, cName, cArgs := C.CString(bus), C.CString(name), C.CString(args)
 	defer C.free(unsafe.Pointer(cBus))
@@ -95,7 +95,7 @@ func FromRings(name string, rx, tx []*ring.Ring) (Port, error) {
 	return Port(id), nil
 }
 
-// pointers is an array in C's memory, which may hold anything.
+// pointers is an array in C's memory, which may hold any pointer.
 func pointers(rings []*ring.Ring) *unsafe.Pointer {
 	array := (*unsafe.Pointer)(C.calloc(C.size_t(len(rings)+1),
 		C.size_t(unsafe.Sizeof(uintptr(0)))))
@@ -106,9 +106,9 @@ func pointers(rings []*ring.Ring) *unsafe.Pointer {
 	return array
 }
 
-// Detach closes the device and takes it off its bus, which closes it too where it would not be. The
-// Port is meaningless afterwards. removal is the port's; nil asks the driver instead. A port that
-// EAL has taken away on its own is left alone, and so is another one that has its number.
+// Detach closes the device and removes it from its bus, which by itself does not close every
+// device. The Port is invalid afterwards. removal is the port's, or nil to query the driver. Detach
+// does nothing to a port that EAL has already removed, nor to another one that got its number.
 func (p Port) Detach(removal *Removal) error {
 	var device *C.struct_rte_device
 	if removal == nil {

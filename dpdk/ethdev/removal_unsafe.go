@@ -13,7 +13,7 @@ struct gr_removal {
 	char name[RTE_ETH_NAME_MAX_LEN];
 };
 
-// Called on a thread of EAL's or the driver's, which must not wait and must not run Go.
+// Called on a thread of EAL or of the driver, which must not wait and must not run Go code.
 static int removed(uint16_t port, enum rte_eth_event_type event, void *arg, void *ret)
 {
 	(void)port, (void)event, (void)ret;
@@ -28,7 +28,7 @@ static struct gr_removal *watch_removal(uint16_t port)
 	int rc;
 
 	if (r == NULL)
-		abort(); // as Go itself does
+		abort(); // as Go does
 	memset(r, 0, sizeof *r);
 	rc = rte_eth_dev_info_get(port, &info);
 	if (rc == 0)
@@ -44,7 +44,7 @@ static struct gr_removal *watch_removal(uint16_t port)
 	return r;
 }
 
-// The callback is looked for at all ports: EAL finds it at a port that is no more only then.
+// The callback is searched at all ports: EAL finds it at a port that no longer exists only then.
 static void unwatch_removal(struct gr_removal *r)
 {
 	while (rte_eth_dev_callback_unregister(RTE_ETH_ALL, RTE_ETH_EVENT_INTR_RMV, removed, r) ==
@@ -53,7 +53,7 @@ static void unwatch_removal(struct gr_removal *r)
 	free(r);
 }
 
-// Reports whether the port is still the one that is watched.
+// Reports whether the port is still the watched one.
 static int same_port(uint16_t port, const struct gr_removal *r)
 {
 	char name[RTE_ETH_NAME_MAX_LEN];
@@ -71,11 +71,11 @@ import (
 )
 
 // Removal records whether a port's hardware has been removed, as its driver or EAL reports it
-// (RTE_ETH_EVENT_INTR_RMV). It belongs to one device: another that gets the same port number later
-// has its own. It also remembers what Detach needs and a driver without hardware cannot say.
+// (RTE_ETH_EVENT_INTR_RMV). It belongs to one device: another one that gets the same port number
+// later has its own. It also keeps data for Detach that a driver without hardware does not provide.
 type Removal C.struct_gr_removal
 
-// WatchRemoval begins to record.
+// WatchRemoval starts to record.
 func (p Port) WatchRemoval() (*Removal, error) {
 	r := C.watch_removal(C.uint16_t(p))
 	if r == nil {
@@ -84,12 +84,12 @@ func (p Port) WatchRemoval() (*Removal, error) {
 	return (*Removal)(r), nil
 }
 
-// Happened reports whether the hardware has been removed. Any goroutine may ask, until Free.
+// Happened reports whether the hardware has been removed. It is safe for concurrent use until Free.
 func (r *Removal) Happened() bool {
 	return atomic.LoadUint32((*uint32)(unsafe.Pointer(&r.happened))) != 0
 }
 
-// of reports whether p is the port that r was made for, not one that has its number now.
+// of reports whether p is the port that r was made for, not a later one with the same number.
 func (r *Removal) of(p Port) bool {
 	return C.same_port(C.uint16_t(p), (*C.struct_gr_removal)(r)) != 0
 }

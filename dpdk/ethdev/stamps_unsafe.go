@@ -6,7 +6,7 @@ package ethdev
 #include <rte_mbuf_dyn.h>
 #include "burst.h"
 
-// In C's memory, since bursts hand it over; the same for the life of the process.
+// In C's memory, since it is passed with bursts; it is valid as long as the process.
 static struct gr_stamps stamps;
 
 static struct gr_stamps *register_stamps(void)
@@ -22,10 +22,10 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// Stamps is where drivers put the time at which a frame arrived, in ticks of the device's clock.
+// Stamps is the place where drivers put a frame's time of arrival, in ticks of the device's clock.
 type Stamps C.struct_gr_stamps
 
-// RegisterRxTimestamp finds the place in every mbuf of the process
+// RegisterRxTimestamp returns the place of the stamp in every mbuf of the process
 // (rte_mbuf_dyn_rx_timestamp_register).
 func RegisterRxTimestamp() (*Stamps, error) {
 	s := C.register_stamps()

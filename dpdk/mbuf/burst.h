@@ -1,4 +1,4 @@
-/* The burst both languages see: see Burst in burst.go, which must have the same layout. */
+/* A burst in the layout of Burst in burst_unsafe.go. */
 #ifndef GOROCE_MBUF_BURST_H
 #define GOROCE_MBUF_BURST_H
 
@@ -25,8 +25,8 @@ static inline void gr_burst_get(struct gr_burst *b, unsigned i, const struct rte
 	b->room[i] = m->buf_len - m->data_off;
 }
 
-/* Writes into the first cache line of the mbuf only: what the second line says (next, tx_offload)
- * holds for any mbuf of one segment with no transmit flags. */
+/* Writes only the first cache line of the mbuf: the content of the second (next, tx_offload) is
+ * valid for any mbuf of one segment without transmit flags. */
 static inline void gr_burst_set(struct gr_burst *b, unsigned i)
 {
 	struct rte_mbuf *m = gr_mbufs(b)[i];

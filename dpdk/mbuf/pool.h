@@ -1,11 +1,11 @@
-/* Getting and giving back mbufs in bulk. */
+/* Allocation and release of mbufs in bulk. */
 #ifndef GOROCE_MBUF_POOL_H
 #define GOROCE_MBUF_POOL_H
 
 #include "burst.h"
 
-/* GCC makes a prefetch for reading of __builtin_prefetch unless it may use PREFETCHW, which every
- * x86-64 that is not a museum piece has, and the others take for a NOP. */
+/* GCC compiles __builtin_prefetch to a prefetch for reading unless it may use PREFETCHW, which
+ * every current x86-64 has, and which is a NOP on others. */
 static inline void gr_prefetch_write(const void *p)
 {
 #ifdef RTE_ARCH_X86
@@ -15,9 +15,9 @@ static inline void gr_prefetch_write(const void *p)
 #endif
 }
 
-/* Has the cache lines that a small frame will be written to fetched, all frames of a burst at once.
- * Without it each frame waits for its own: another core had them, and the check sequence reads what
- * was just written. */
+/* Prefetches the cache lines of small frames for all frames of a burst at once. Otherwise the
+ * writes of each frame wait for its lines, which another core had, since the check sequence reads
+ * them at once. */
 static inline void gr_fetch(const struct rte_mbuf *m)
 {
 	const char *frame = (const char *)m + sizeof(*m) + RTE_PKTMBUF_HEADROOM;
@@ -27,8 +27,8 @@ static inline void gr_fetch(const struct rte_mbuf *m)
 	gr_prefetch_write(frame + RTE_CACHE_LINE_SIZE);
 }
 
-/* Takes up to n mbufs and answers how many there were. The mbufs are not touched: their fields
- * are written when they are sent. */
+/* Takes up to n mbufs and returns their number. It does not access them: their fields are written
+ * when they are sent. */
 static unsigned gr_alloc(struct rte_mempool *mp, struct gr_burst *b, unsigned n)
 {
 	struct rte_mempool_cache *cache = rte_mempool_default_cache(mp, rte_lcore_id());
@@ -40,7 +40,7 @@ static unsigned gr_alloc(struct rte_mempool *mp, struct gr_burst *b, unsigned n)
 			gr_fetch(mbuf[i]);
 		return n;
 	}
-	/* Nearly empty: a bulk is all or nothing, so take what is left in ever smaller ones. */
+	/* Nearly empty: a bulk succeeds as a whole or not at all, so take ever smaller ones. */
 	for (unsigned step = n / 2; step > 0 && got < n;) {
 		if (step > n - got ||
 		    rte_mempool_generic_get(mp, (void **)(mbuf + got), step, cache) != 0)
@@ -51,7 +51,7 @@ static unsigned gr_alloc(struct rte_mempool *mp, struct gr_burst *b, unsigned n)
 	return got;
 }
 
-/* True when m can go back to pool mp as it is. */
+/* Reports whether m can return to pool mp unchanged. */
 static inline int gr_plain(const struct rte_mbuf *m, const struct rte_mempool *mp)
 {
 	const uint64_t borrowed = RTE_MBUF_F_INDIRECT | RTE_MBUF_F_EXTERNAL;

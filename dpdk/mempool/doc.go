@@ -1,13 +1,13 @@
 // Package mempool makes the pools that frames live in.
 //
-// A pool is sized to the processor's cache on purpose: buffers are reused round robin once they
-// pass a ring, so a pool larger than the cache means a cache miss per line of every frame. It has
-// a small stack of free buffers per registered thread (see eal.Register) in front of the ring that
-// all threads share.
+// A pool is sized to the processor's cache: buffers are reused round robin once they pass a ring,
+// so a pool larger than the cache means a cache miss per line of every frame. Each registered
+// thread (see eal.Register) has a small stack of free buffers in front of the ring that all threads
+// share.
 //
-// Without hugepages from EAL the pool asks the kernel for transparent ones: 2047 buffers of 4 KiB
-// would otherwise need more entries than the TLB has.
+// Without hugepages from EAL, the pool requests transparent ones from the kernel: 2047 buffers of
+// 4 KiB would otherwise need more entries than the TLB has.
 //
-// A pool belongs to the device it was made for, and outlives it while frames are still in other
-// hands. The package imports only package eal.
+// A pool belongs to the device it was made for, and outlives it while frames are in use. The
+// package imports only package eal.
 package mempool

@@ -17,7 +17,7 @@ static void give_back(struct rte_mempool_memhdr *hdr, void *size)
 	munmap(hdr->addr, (size_t)size);
 }
 
-/* Anonymous memory that begins at a huge page, so that the kernel can use one. */
+/* Returns anonymous memory aligned to a huge page, so that the kernel can use one. */
 static void *map_aligned(size_t size)
 {
 	char *p = mmap(NULL, size + HUGE_PAGE, PROT_READ | PROT_WRITE,
@@ -28,7 +28,7 @@ static void *map_aligned(size_t size)
 	if (start > p)
 		munmap(p, start - p);
 	munmap(start + size, p + HUGE_PAGE - start);
-	madvise(start, size, MADV_HUGEPAGE); /* only advice: without it we are slower, not wrong */
+	madvise(start, size, MADV_HUGEPAGE); /* only for speed: errors do not matter */
 	return start;
 }
 
@@ -54,7 +54,7 @@ struct rte_mempool *gr_pool_create(const char *name, unsigned n, unsigned cache,
 				   int own, int *error)
 {
 	struct rte_pktmbuf_pool_private private = {.mbuf_data_room_size = room};
-	/* Nobody does DMA into memory of our own: objects may cross pages, and lie without gaps. */
+	/* Our own memory is not used for DMA: objects may cross pages, and need no gaps. */
 	unsigned flags = own ? RTE_MEMPOOL_F_NO_IOVA_CONTIG : 0;
 	struct rte_mempool *mp;
 	int rc;

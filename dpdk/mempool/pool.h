@@ -4,7 +4,7 @@
 
 #include <rte_mempool.h>
 
-/* Answers NULL and sets *error on failure. own: not EAL's memory. */
+/* Returns NULL and sets *error on failure. own selects our memory instead of EAL's. */
 struct rte_mempool *gr_pool_create(const char *name, unsigned n, unsigned cache, unsigned room,
 				   int own, int *error);
 

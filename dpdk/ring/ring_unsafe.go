@@ -37,7 +37,7 @@ import (
 // Ring is a ring with one producer and one consumer.
 type Ring C.struct_rte_ring
 
-// Create makes a ring that holds exactly count mbufs. It must run inside eal.Call.
+// Create returns a ring for exactly count mbufs. It must run inside eal.Call.
 func Create(name string, count int) (*Ring, error) {
 	s := C.CString(name)
 	defer C.free(unsafe.Pointer(s))
@@ -49,14 +49,14 @@ func Create(name string, count int) (*Ring, error) {
 	return (*Ring)(r), nil
 }
 
-// Count answers how many mbufs are in the ring.
+// Count returns the number of mbufs in the ring.
 func (r *Ring) Count() int { return int(C.rte_ring_count((*C.struct_rte_ring)(r))) }
 
-// Drain frees every mbuf in the ring and answers how many there were. Its consumer must be at rest.
+// Drain frees every mbuf in the ring and returns their number. No consumer may be active.
 func (r *Ring) Drain() int { return int(C.ring_drain((*C.struct_rte_ring)(r))) }
 
-// Free gives the ring back to EAL. It must run inside eal.Call.
+// Free releases the ring. It must run inside eal.Call.
 func (r *Ring) Free() { C.rte_ring_free((*C.struct_rte_ring)(r)) }
 
-// Pointer is the ring's address, for the sibling packages.
+// Pointer returns the ring's address, for the sibling packages.
 func (r *Ring) Pointer() unsafe.Pointer { return unsafe.Pointer(r) }

@@ -2,7 +2,7 @@
 // test binary, with ordinary pages and no privilege, opens ports that are closed when the test
 // ends, and runs tests in network namespaces.
 //
-//	func TestMain(m *testing.M) { dpdktest.Main(m) }
+//	func TestMain(m *testing.M) { dpdktest.Main(m, nil) }
 //
 // It imports dpdk and testing; nothing but tests may import it.
 package dpdktest

@@ -3,6 +3,7 @@ package dpdktest
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"sync/atomic"
 	"testing"
 
@@ -10,19 +11,50 @@ import (
 	"github.com/goroce/goroce/dpdk/eal"
 )
 
-// memory is what EAL reserves, in MiB; only what is used is ever touched.
+// memory is the size of the memory that EAL reserves, in MiB; only pages in use are touched.
 const memory = 512
 
-// Main is a TestMain: it starts EAL, runs the tests and ends the process.
-func Main(m *testing.M) {
+// A Child is what another process does for a test. Its argument is that of Command.
+type Child func(arg string) error
+
+// childEnv and argEnv make a test binary run a Child instead of its tests.
+const (
+	childEnv = "GOROCE_TEST_CHILD"
+	argEnv   = "GOROCE_TEST_ARG"
+)
+
+// Main is a TestMain: it starts EAL, runs the tests and ends the process. In a process that Command
+// starts, it runs a child instead of the tests.
+func Main(m *testing.M, children map[string]Child) {
 	if err := eal.InitWith(eal.Config{NoHuge: true, Memory: memory}); err != nil {
 		fmt.Fprintln(os.Stderr, "dpdktest:", err)
 		os.Exit(1)
 	}
-	os.Exit(m.Run())
+	name, is := os.LookupEnv(childEnv)
+	if !is {
+		os.Exit(m.Run())
+	}
+	child := children[name]
+	if child == nil {
+		fmt.Fprintf(os.Stderr, "dpdktest: unknown child %q\n", name)
+		os.Exit(1)
+	}
+	if err := child(os.Getenv(argEnv)); err != nil {
+		fmt.Fprintf(os.Stderr, "dpdktest: child %s: %v\n", name, err)
+		os.Exit(1)
+	}
+	os.Exit(0)
 }
 
-// Open opens a port for the duration of the test. At its end every buffer must be home.
+// Command returns the command that runs a child of this test binary, in a process of its own.
+func Command(name, arg string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childEnv+"="+name, argEnv+"="+arg)
+	cmd.Stderr = os.Stderr
+	return cmd
+}
+
+// Open opens a port for the duration of the test. At its end all buffers must have been freed.
 func Open(tb testing.TB, url string, opts dpdk.Options) *dpdk.Device {
 	tb.Helper()
 	d, err := dpdk.Open(url, opts)
@@ -44,7 +76,7 @@ func Loop(tb testing.TB, opts dpdk.Options) (a, b *dpdk.Device) {
 	return Open(tb, url, opts), Open(tb, url, opts)
 }
 
-// loops counts, so that every call has a loop of its own.
+// loops numbers the loops, so that each call of Loop has one of its own.
 var loops atomic.Int64
 
 // Register makes the test's goroutine a polling thread until the test ends.

@@ -10,14 +10,29 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// insideEnv is set in the process that InNamespace starts.
 const insideEnv = "GOROCE_TEST_NETNS"
 
-// InNamespace runs the tests of this binary whose names begin with prefix in a network namespace of
-// their own, which root may make and, on most machines, anybody.
-func InNamespace(t *testing.T, prefix string) {
+// A Test is a subtest of InNamespace.
+type Test struct {
+	Name string
+	Run  func(*testing.T)
+}
+
+// InNamespace runs subtests of a top-level test in a network namespace of their own, in another
+// process. Root may make a namespace and, on most machines, any user. InNamespace skips the test if
+// that fails, or if the command ip is not installed.
+func InNamespace(t *testing.T, tests ...Test) {
 	t.Helper()
-	cmd := exec.Command(os.Args[0], "-test.run=^"+prefix, "-test.v", "-test.timeout=60s")
-	cmd.Env = append(os.Environ(), insideEnv+"="+prefix)
+	Requires(t, "ip")
+	if os.Getenv(insideEnv) != "" {
+		for _, x := range tests {
+			t.Run(x.Name, x.Run)
+		}
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), insideEnv+"=1")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	if os.Getuid() != 0 {
 		cmd.SysProcAttr.Cloneflags |= syscall.CLONE_NEWUSER
@@ -29,23 +44,22 @@ func InNamespace(t *testing.T, prefix string) {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {
-		t.Skip("no network namespace to be had: ", err)
+		t.Skip("the system does not permit a network namespace: ", err)
 	}
 	err := cmd.Wait()
 	t.Log(out.String())
 	require.NoError(t, err)
-	require.Contains(t, out.String(), "--- PASS: "+prefix)
+	for _, x := range tests {
+		require.Regexp(t, "--- (PASS|SKIP): "+t.Name()+"/"+x.Name+" ", out.String())
+	}
 }
 
-// Inside skips the test unless InNamespace runs it and the tools it uses are there.
-func Inside(t *testing.T, tools ...string) {
+// Requires skips the test unless the commands of these names are installed.
+func Requires(t *testing.T, commands ...string) {
 	t.Helper()
-	if os.Getenv(insideEnv) == "" {
-		t.Skip("runs in a namespace of its own, by another test")
-	}
-	for _, tool := range tools {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip(err)
+	for _, c := range commands {
+		if _, err := exec.LookPath(c); err != nil {
+			t.Skip("the test needs a command: ", err)
 		}
 	}
 }

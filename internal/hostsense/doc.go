@@ -7,10 +7,7 @@
 //
 //	host := hostsense.This()
 //	llc, err := host.LLC()                 // size, line, ways
-//	busy, err := host.Busy()               // a Sampler: fraction of all processors' time since the
-//
-// last call
-//
+//	busy, err := host.Busy()               // a Sampler: busy fraction since the last call
 //	host.Describe(os.Stdout)               // everything available, and reasons for the rest
 //
 // nicoffload's agent turns the values of a [Sampler] into HOST events. [MBA] throttles the memory

@@ -58,7 +58,8 @@ func (h *Host) Count(e Event, cpu int) (*Counter, error) {
 		return &Counter{fd}, nil
 	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV),
 		errors.Is(err, unix.ENOSYS):
-		return nil, &Absent{what, "not supported by the processor or its hypervisor: " + err.Error()}
+		return nil, &Absent{what, "not supported by the processor or its hypervisor: " +
+			err.Error()}
 	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
 		return nil, &Absent{what, "not permitted (kernel.perf_event_paranoid): " + err.Error()}
 	}

@@ -34,8 +34,8 @@ func Replay(r io.Reader) (Sampler, error) {
 		value, err2 := strconv.ParseFloat(strings.TrimSpace(what), 64)
 		switch {
 		case !ok || err != nil || err2 != nil || math.IsNaN(value) || math.IsInf(value, 0):
-			return nil, fmt.Errorf("hostsense: recording, line %d: %q: want a time in ns and a value",
-				n, line)
+			return nil, fmt.Errorf("hostsense: recording, line %d: %q: want a time in ns and a "+
+				"value", n, line)
 		case ns < 0 || ns > int64(math.MaxInt64/units.Nanosecond)/2:
 			return nil, fmt.Errorf("hostsense: recording, line %d: time %d ns out of range", n, ns)
 		case len(all) == maxSamples:

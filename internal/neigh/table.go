@@ -111,7 +111,8 @@ func (t *Table) validateGateways() error {
 		case !isUnicast(g) || t.onLink(g) < 0:
 			return fmt.Errorf("neigh: gateway %v: want an address on %v: %w", g, t.addrs, ErrConfig)
 		case *has:
-			return fmt.Errorf("neigh: gateway %v: want one gateway per address family: %w", g, ErrConfig)
+			return fmt.Errorf("neigh: gateway %v: want one gateway per address family: %w", g,
+				ErrConfig)
 		}
 		*has, t.gateways[i] = true, g
 	}

@@ -42,7 +42,7 @@ func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
 	before := len(f.conns)
 	f.Receive(serverIP, peer, Append(nil, uint64(id), &r), f.now)
 	f.hear()
-	f.answers(f.t)
+	f.emitted(f.t)
 	if len(f.conns) == before {
 		return nil
 	}
@@ -112,7 +112,7 @@ func TestOldestMakesRoom(t *testing.T) {
 		assert.Equal(t, want, f.events[conns[i]], "connection %d", i)
 	}
 
-	n := newNetwork(t, Config{}) // and who is told what
+	n := newNetwork(t, Config{}) // notifications of both sides
 	n.ends[1].mute = true
 	first := n.connect()
 	n.later(2 * oneWay)
@@ -161,7 +161,7 @@ func TestTimewaitMakesRoom(t *testing.T) {
 		f.Receive(serverIP, conns[5].peer,
 			Append(nil, 1, &DREP{LocalID: conns[5].remote, RemoteID: conns[5].id}), f.now)
 	}
-	f.answers(t)
+	f.emitted(t)
 	require.Equal(t, timewait, conns[5].state)
 	require.NotNil(t, f.ask(honest, 77, service(0)))
 	assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit},
@@ -195,7 +195,7 @@ func TestPatienceIsBounded(t *testing.T) {
 						Append(nil, 1, &MRA{LocalID: c.remote, RemoteID: c.id, Received: StageREP,
 							ServiceTimeout: 31}), f.now.Add(-1))
 				}
-				f.answers(t)
+				f.emitted(t)
 			}
 			f.hear()
 			assert.Equal(t, []EventKind{ConnectRequest, Unreachable}, f.events[c])

@@ -10,7 +10,7 @@ type Config struct {
 	// distinguish us from an earlier instance.
 	Seed uint64
 
-	ResponseTimeout uint8 // time in which either side answers a message; default 20, 4.3 s
+	ResponseTimeout uint8 // time in which either side replies to a message; default 20, 4.3 s
 	MaxRetries      uint8 // retransmissions of a message, at most 15; default 15
 	PacketLifetime  uint8 // lifetime of a packet in the network; default 18, 1.1 s
 	ACKDelay        uint8 // time in which our queue pairs acknowledge; default 15, 134 ms

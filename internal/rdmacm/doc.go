@@ -3,8 +3,8 @@
 // two RoCEv2 hosts, with the IP addresses and port of the RDMA IP CM service (annex A11).
 //
 // The formats are in mad.go and the files named after each message: [Parse] and [Append]. A
-// [Machine] is the communication manager of one host: it listens, connects, retransmits, answers
-// duplicates, and keeps ended connections in timewait. It does not access queue pairs:
+// [Machine] is the communication manager of one host: it listens, connects, retransmits, replies
+// to duplicates, and keeps ended connections in timewait. It does not access queue pairs:
 // [Conn.QPAttr] returns the attributes to which the program modifies its own.
 //
 // The path of a datagram: Receive parses it and finds the connection by its IDs (receive.go).

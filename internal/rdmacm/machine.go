@@ -86,7 +86,8 @@ func (m *Machine) Listen(s ServiceID, backlog int) error {
 		return fmt.Errorf("rdmacm: listen: backlog %d: want 1 or more: %w", backlog, ErrInvalid)
 	}
 	if m.listeners[s] != nil {
-		return fmt.Errorf("rdmacm: listen: service %#x already has a listener: %w", uint64(s), ErrInvalid)
+		return fmt.Errorf("rdmacm: listen: service %#x already has a listener: %w", uint64(s),
+			ErrInvalid)
 	}
 	m.listeners[s] = &listener{backlog: backlog}
 	return nil

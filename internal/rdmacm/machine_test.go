@@ -36,7 +36,7 @@ func TestLost(t *testing.T) {
 		kind   Message
 		nth    []int
 		repeat [2]uint64 // messages that client and server retransmit
-		again  [2]uint64 // duplicates that they answer
+		again  [2]uint64 // duplicates that they reply to
 	}{
 		{name: "nothing", kind: &APR{}},
 		{name: "REQ", kind: &REQ{}, nth: []int{1}, repeat: [2]uint64{1, 0}},
@@ -120,7 +120,7 @@ func TestGivesUp(t *testing.T) {
 	}
 	rej := &REJ{LocalID: clientID, Rejected: StageOther, Reason: Timeout, InfoLen: 8}
 	be.PutUint64(rej.Info[:], clientGUID)
-	assert.Equal(t, []Message{rej}, m.answers(t))
+	assert.Equal(t, []Message{rej}, m.emitted(t))
 	e, _ := m.Event()
 	assert.Equal(t, Unreachable, e.Kind)
 	empty(t, m)
@@ -220,7 +220,7 @@ func TestDuplicateREQ(t *testing.T) {
 		n.say(1, req), "the program has not decided")
 
 	require.NoError(t, c.Accept(serverOffer, n.now))
-	rep := n.ends[1].answers(t)
+	rep := n.ends[1].emitted(t)
 	assert.Equal(t, rep, n.say(1, req), "accepted")
 
 	assert.Empty(t, n.say(1, &RTU{LocalID: clientID, RemoteID: c.id}))
@@ -264,7 +264,7 @@ func TestStaleConnection(t *testing.T) {
 			e, ok := n.ends[1].Event()
 			require.True(t, ok)
 			n.ends[1].hear(n, e)
-			n.ends[1].answers(t)
+			n.ends[1].emitted(t)
 			c := e.Conn
 			require.NotSame(t, old, c)
 			require.Equal(t, repSent, c.state)
@@ -295,7 +295,7 @@ func TestStaleREP(t *testing.T) {
 	n.say(0, &rep)
 	require.NoError(t, first.Confirm())
 	second := n.connect()
-	n.ends[0].answers(t)
+	n.ends[0].emitted(t)
 	rep.LocalID, rep.RemoteID = rep.LocalID+1, second.id
 	assert.Equal(t, []Message{
 		&REJ{LocalID: second.id, RemoteID: rep.LocalID, Rejected: StageREP,
@@ -328,9 +328,9 @@ func TestRefused(t *testing.T) {
 			n := newNetwork(t, Config{})
 			req := captured()[0].(*REQ)
 			c.change(req)
-			answers := n.say(1, req)
-			require.Len(t, answers, 1)
-			rej := answers[0].(*REJ)
+			replies := n.say(1, req)
+			require.Len(t, replies, 1)
+			rej := replies[0].(*REJ)
 			assert.Equal(t, c.want, rej.Reason)
 			assert.Equal(t, StageREQ, rej.Rejected)
 			assert.Equal(t, req.LocalID, rej.RemoteID)
@@ -371,7 +371,7 @@ func TestRejectedBy(t *testing.T) {
 	for reason := range Reason(36) {
 		n := newNetwork(t, Config{})
 		c := n.connect()
-		n.ends[0].answers(t)
+		n.ends[0].emitted(t)
 		assert.Empty(t, n.say(0, &REJ{RemoteID: c.id, Reason: reason}))
 		e, _ := n.ends[0].Event()
 		assert.Equal(t, Rejected, e.Kind)
@@ -443,7 +443,7 @@ func TestAlternatePath(t *testing.T) {
 func TestMRA(t *testing.T) {
 	n := newNetwork(t, Config{MaxTimeout: 21})
 	c := n.connect()
-	n.ends[0].answers(t)
+	n.ends[0].emitted(t)
 	longer := units.Duration(try + 4096*units.Nanosecond<<20) // code 21 instead of 20
 	n.say(0, &MRA{LocalID: serverID, RemoteID: c.id, Received: StageREQ, ServiceTimeout: 31})
 	assert.Equal(t, n.now.Add(longer), c.deadline)
@@ -452,7 +452,7 @@ func TestMRA(t *testing.T) {
 	assert.Equal(t, n.now.Add(longer-try), c.deadline, "not again")
 	n.now = c.deadline
 	assert.Equal(t, n.now.Add(try), n.ends[0].Poll(n.now))
-	assert.Len(t, n.ends[0].answers(t), 1)
+	assert.Len(t, n.ends[0].emitted(t), 1)
 	n.say(0, &MRA{LocalID: serverID, RemoteID: c.id, Received: StageREQ, ServiceTimeout: 0})
 	assert.Equal(t, n.now.Add(4096*units.Nanosecond+2*(4096*units.Nanosecond<<18)), c.deadline)
 }
@@ -500,11 +500,11 @@ func TestLimits(t *testing.T) {
 	ask := func(i int) Message {
 		req := captured()[0].(*REQ)
 		req.LocalID, req.LocalQPN = CommID(i+1), wire.QPN(i+2)
-		answers := n.say(1, req)
-		if len(answers) == 0 {
+		replies := n.say(1, req)
+		if len(replies) == 0 {
 			return nil
 		}
-		return answers[0]
+		return replies[0]
 	}
 	for i := range 8 {
 		require.Nil(t, ask(i))
@@ -517,7 +517,7 @@ func TestLimits(t *testing.T) {
 				require.NoError(t, e.Conn.NotifyEstablished(n.now))
 			}
 		}
-		server.answers(t)
+		server.emitted(t)
 	}
 	for i := 8; i < 18; i++ { // two places are for Connect
 		establish()
@@ -531,7 +531,7 @@ func TestLimits(t *testing.T) {
 	}
 	_, err := server.Connect(clientDial(), n.now)
 	assert.ErrorIs(t, err, ErrLimit)
-	server.answers(t)
+	server.emitted(t)
 
 	for range 2 * maxDatagrams {
 		server.Receive(serverIP, clientIP, Append(nil, 0, &DREQ{LocalID: 1}), n.now)
@@ -661,7 +661,7 @@ func TestLate(t *testing.T) {
 	n := newNetwork(t, Config{})
 	rep := *captured()[1].(*REP)
 	c := n.connect()
-	n.ends[0].answers(t)
+	n.ends[0].emitted(t)
 	rep.RemoteID, rep.LocalQPN = c.id, 0
 	assert.Empty(t, n.say(0, &rep))
 	assert.Equal(t, reqSent, c.state, "a REP of no queue pair")
@@ -672,10 +672,10 @@ func TestLate(t *testing.T) {
 		n.say(0, &rep), "the program has not decided")
 	require.NoError(t, c.Confirm())
 	rtu := []Message{&RTU{LocalID: c.id, RemoteID: serverID}}
-	assert.Equal(t, rtu, n.ends[0].answers(t))
+	assert.Equal(t, rtu, n.ends[0].emitted(t))
 	assert.Equal(t, rtu, n.say(0, &rep), "established")
 	c.Disconnect(n.now)
-	n.ends[0].answers(t)
+	n.ends[0].emitted(t)
 	assert.Empty(t, n.say(0, &rep), "DREQ sent")
 	n.say(0, &DREP{LocalID: serverID, RemoteID: c.id})
 	assert.Equal(t,

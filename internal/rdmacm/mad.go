@@ -85,8 +85,8 @@ func Parse(mad []byte) (tid uint64, m Message, err error) {
 	}
 	if mad[0] != baseVersion || mad[1] != classCM || mad[2] != classVersion ||
 		mad[3] != methodSend {
-		return bad("unknown version %d, class %#x, class version %d, method %#x", mad[0], mad[1], mad[2],
-			mad[3])
+		return bad("unknown version %d, class %#x, class version %d, method %#x", mad[0], mad[1],
+			mad[2], mad[3])
 	}
 	a := attribute(binary.BigEndian.Uint16(mad[16:]))
 	if m = newMessage(a); m == nil {

@@ -25,7 +25,7 @@ type end struct {
 	conn   *Conn // the newest
 	told   []EventKind
 	last   Event
-	reject Reason      // how to answer what asks for a decision, if not 0
+	reject Reason      // reason to reject requests, if not 0
 	mute   bool        // does not decide
 	other  func(Event) // a program of the test's own, if not nil
 }
@@ -122,7 +122,7 @@ func (n *network) run(until units.Time) {
 		for _, e := range n.ends {
 			next = units.Earlier(next, e.Poll(n.now))
 		}
-		n.settle() // what the polls said
+		n.settle() // output of the polls
 		for i, f := range n.flying {
 			if f.at.Before(next) {
 				next, which = f.at, i
@@ -142,14 +142,14 @@ func (n *network) run(until units.Time) {
 func (n *network) later(d units.Duration) { n.run(n.now.Add(d)) }
 
 // say delivers a message to one end as if the other had sent it, and returns the replies.
-func (n *network) say(to int, m Message) (answers []Message) {
+func (n *network) say(to int, m Message) (replies []Message) {
 	addresses := [2]netip.Addr{clientIP, serverIP}
 	n.ends[to].Receive(addresses[to], addresses[1-to], Append(nil, 7, m), n.now)
-	return n.ends[to].answers(n.t)
+	return n.ends[to].emitted(n.t)
 }
 
-// answers returns the messages that a machine sends.
-func (m *Machine) answers(t testing.TB) (all []Message) {
+// emitted returns the messages that a machine sends.
+func (m *Machine) emitted(t testing.TB) (all []Message) {
 	for d, ok := m.Emit(); ok; d, ok = m.Emit() {
 		_, message, err := Parse(d.MAD[:])
 		require.NoError(t, err)

@@ -23,8 +23,8 @@ type Offer struct {
 func (o *Offer) check(maxPrivate int) error {
 	switch {
 	case o.QPN == 0 || o.QPN > wire.PSNMask || o.PSN > wire.PSNMask:
-		return fmt.Errorf("QPN %#x, PSN %#x: want 24 bits each, and a QPN other than 0: %w", uint32(o.QPN),
-			uint32(o.PSN), ErrInvalid)
+		return fmt.Errorf("QPN %#x, PSN %#x: want 24 bits each, and a QPN other than 0: %w",
+			uint32(o.QPN), uint32(o.PSN), ErrInvalid)
 	case o.RetryCount > 7 || o.RNRRetry > 7:
 		return fmt.Errorf("retry counts %d and %d: want 0 to 7: %w", o.RetryCount, o.RNRRetry,
 			ErrInvalid)

@@ -32,7 +32,7 @@ var (
 // TestAgreement checks that, over a network that loses, duplicates and reorders, either both ends
 // are connected with matching attributes, or neither is. The one unavoidable exception is an end
 // whose peer's last messages are all lost (the REJ of a server that waited for the RTU, the DREQs
-// of either): it stays connected until its queue pair, or its own DREQ, gets no answer.
+// of either): it stays connected until its queue pair, or its own DREQ, gets no reply.
 func TestAgreement(t *testing.T) {
 	seed := *seedFlag
 	if seed == 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// Results returns what is wrong with the results of experiments below dir: an experiment without
-// dir/PAPER/NAME/claims.json, a result in the papers' directories that belongs to no experiment of
-// the catalogue, and all that claims.Check and claims.Compare find.
+// Results returns the problems of the results of experiments below dir: an experiment without
+// dir/PAPER/NAME/claims.json, a result in the papers' directories whose experiment is not in the
+// catalogue, and everything that claims.Check and claims.Compare find.
 func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) []string {
 	var problems, papers []string
 	for _, e := range experiments {
@@ -33,14 +33,14 @@ func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) 
 		}
 	}
 	for _, paper := range papers {
-		problems = append(problems, strangers(c, dir, paper)...)
+		problems = append(problems, unknownResults(c, dir, paper)...)
 	}
 	return problems
 }
 
 // Update sets the committed verdicts on the claims of experiments to those of their results below
-// dir. It returns a line for each change. An experiment without a result, or with one that
-// claims.Check rejects, is an error, joined with others of its kind.
+// dir, and returns a line for each change. An experiment without a result, or with a result that
+// claims.Check rejects, is an error; such errors are joined.
 func Update(dir string, experiments []*claims.Experiment) (changes []string, err error) {
 	for _, e := range experiments {
 		r, path, bad := read(e, dir)
@@ -67,8 +67,8 @@ func read(e *claims.Experiment, dir string) (*claims.Result, string, error) {
 	return r, path, err
 }
 
-// strangers returns the results that belong to no experiment.
-func strangers(c *claims.Catalogue, dir, paper string) []string {
+// unknownResults returns the results whose experiments are not in the catalogue.
+func unknownResults(c *claims.Catalogue, dir, paper string) []string {
 	entries, err := os.ReadDir(filepath.Join(dir, paper))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // Results reports each missing result
 		return []string{err.Error()}
@@ -83,12 +83,12 @@ func strangers(c *claims.Catalogue, dir, paper string) []string {
 	return problems
 }
 
-// Complete returns the papers of which every experiment has a result: dir/COMPLETE names one on a
-// line; # begins a comment.
+// Complete returns the papers whose experiments all have a result. They are listed in dir/COMPLETE,
+// one a line; # begins a comment.
 func Complete(dir string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "COMPLETE"))
 	if err != nil {
-		return nil, fmt.Errorf("check: which papers are complete: %w", err)
+		return nil, fmt.Errorf("check: list of complete papers: %w", err)
 	}
 	var papers []string
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {

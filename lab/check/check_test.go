@@ -12,13 +12,16 @@ import (
 	"github.com/goroce/goroce/lab/labtest"
 )
 
-// Results that are complete and as expected: one claim holds, one fails, one is not judged.
+// goodDice and goodCoins are complete results that agree with the verdicts: one claim holds, one
+// fails, one is not judged.
 const (
-	goodDice = `{"experiment": "demo/dice", "scale": "small", "seeds": [1], "commit": "c1", "claims": [
+	goodDice = `{"experiment": "demo/dice", "scale": "small", "seeds": [1], "commit": "c1",
+	"claims": [
 		{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},
 		{"id": "demo/dice/certain", "value": 1, "pass": false, "note": "fair"},
 		{"id": "demo/dice/spread", "value": null, "pass": null, "note": "full only"}]}`
-	goodCoins = `{"experiment": "demo/coins", "scale": "full", "seeds": [1, 2, 3], "commit": "c1", "claims": [
+	goodCoins = `{"experiment": "demo/coins", "scale": "full", "seeds": [1, 2, 3], "commit": "c1",
+	"claims": [
 		{"id": "demo/coins/heads", "value": 0.5, "pass": true, "note": ""}]}`
 )
 
@@ -39,7 +42,7 @@ func TestResults(t *testing.T) {
 		{name: "complete"},
 		{name: "a claim is missing",
 			old:  `{"id": "demo/dice/mean", "value": 0.1, "pass": true, "note": ""},`,
-			want: "demo/dice/mean: it is missing"},
+			want: "demo/dice/mean: missing from the result"},
 		{name: "a claim is unknown", old: "dice/spread", new: "dice/mode",
 			want: "demo/dice/mode: demo/dice has no such claim"},
 		{name: "a failed claim needs no note", old: "fair"},
@@ -50,10 +53,12 @@ func TestResults(t *testing.T) {
 		{name: "a claim that failed holds", old: `1, "pass": false`, new: `6, "pass": true`,
 			want: "demo/dice/certain: holds at small scale, but the committed verdict is fails; " +
 				"update the verdict"},
-		{name: "a null claim has no note", old: "full only", want: "demo/dice/spread: it is not judged, and no note says why"},
+		{name: "a null claim has no note", old: "full only", want: "demo/dice/spread: not " +
+			"judged, and without a note"},
 		{name: "a pass does not follow", old: "0.1", new: "0.9",
 			want: "demo/dice/mean: pass is true"},
-		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "it is a result of demo/coins"},
+		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "the " +
+			"result is of demo/coins, want demo/dice"},
 		{name: "broken", old: `"scale"`, new: `"scales"`, want: `unknown field "scales"`},
 		{name: "a stranger", otherFiles: map[string]string{"demo/cards/claims.json": "{}"},
 			want: "demo/cards: the catalogue has no such experiment"},
@@ -91,7 +96,8 @@ func TestWhatIsMissing(t *testing.T) {
 // TestUpdate: results are accepted, except one that Check rejects.
 func TestUpdate(t *testing.T) {
 	dir, catalogue := t.TempDir(), labtest.Catalogue(t)
-	put(t, dir, "demo/dice/claims.json", strings.Replace(goodDice, `1, "pass": false`, `6, "pass": true`, 1))
+	put(t, dir, "demo/dice/claims.json",
+		strings.Replace(goodDice, `1, "pass": false`, `6, "pass": true`, 1))
 	changes, err := Update(dir, catalogue.Experiments)
 	assert.EqualError(t, err, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json"))
 	assert.Equal(t, []string{"demo/dice/certain at small scale: holds, was fails"}, changes)
@@ -99,7 +105,8 @@ func TestUpdate(t *testing.T) {
 
 	put(t, dir, "demo/coins/claims.json", strings.Replace(goodCoins, "0.5", "0.9", 1))
 	changes, err = Update(dir, catalogue.Experiments[1:])
-	assert.ErrorContains(t, err, "demo/coins/heads: pass is true, and between 0.4 and 0.6 at full scale of 0.9 is false")
+	assert.ErrorContains(t, err, "demo/coins/heads: pass is true, want false: "+
+		"expected between 0.4 and 0.6 at full scale, got 0.9")
 	assert.Empty(t, changes)
 }
 

@@ -3,14 +3,14 @@ package claims
 import "fmt"
 
 // Compare returns where a result of e differs from the committed verdicts at its scale. A claim
-// that fails and used to hold differs, and so does one that holds and used to fail.
+// that held and fails differs, and so does one that failed and holds.
 func Compare(e *Experiment, r *Result) []string {
 	var problems []string
 	for i := range r.Claims {
 		v := &r.Claims[i]
 		c := e.claimOf(v.ID)
 		if c == nil {
-			continue // Check says so
+			continue // reported by Check
 		}
 		if p := c.compare(r.Scale, v); p != "" {
 			problems = append(problems, v.ID+": "+p)
@@ -56,7 +56,7 @@ func UpdateVerdicts(e *Experiment, r *Result) []string {
 	return changes
 }
 
-// update sets the verdict on c at a scale to v, and returns what it was if it changed.
+// update sets the verdict on c at a scale to v. It returns the previous verdict if it changed.
 func (c *Claim) update(e *Experiment, s Scale, v *Verdict) (was Outcome) {
 	entry := c.entry()
 	if c.verdicts != nil {

@@ -11,7 +11,7 @@ import (
 //go:embed catalogue/*.yaml
 var files embed.FS
 
-// Catalogue is every experiment, in the order of the papers and of their figures.
+// Catalogue is the list of experiments, in the order of the papers and of their figures.
 type Catalogue struct {
 	Meta        Meta
 	Common      map[string]string // set-ups that several experiments share, by name
@@ -20,27 +20,27 @@ type Catalogue struct {
 	strays []string // claims of ReadVerdicts's files that the catalogue does not have
 }
 
-// Meta is what the words of the catalogue mean, and which figures it covers.
+// Meta defines the words of the catalogue, and lists the figures that it covers.
 type Meta struct {
 	Version int               `yaml:"version"`
 	Papers  []Paper           `yaml:"papers"`
-	Ops     map[string]string `yaml:"ops"`     // what Expect's operators mean
+	Ops     map[string]string `yaml:"ops"`     // the meaning of Expect's operators
 	Metrics map[string]string `yaml:"metrics"` // words that the metrics use
-	// size classes, units, kinds and how to read the rest
+	// size classes, units, kinds and other conventions
 	Conventions map[string]string `yaml:"conventions"`
-	// Coverage is, by paper and by figure or table, the experiments that cover it.
+	// Coverage lists the experiments that cover a figure or table, by paper and figure.
 	Coverage map[string]map[string]Covered `yaml:"coverage"`
-	// which figures are none, and why
+	// which figures have no experiment, and why
 	NotExperiments []string `yaml:"not_experiments"`
 }
 
-// Paper is a group of experiments: a paper, or what we added.
+// Paper is a group of experiments: those of a paper, or our own.
 type Paper struct {
 	Name  string `yaml:"name"`
 	Title string `yaml:"title"`
 }
 
-// Covered names the experiments, within their paper, that cover a figure. A figure that is no
+// Covered names the experiments, within their paper, that cover a figure. A figure that is not an
 // experiment has none.
 type Covered []string
 
@@ -75,10 +75,10 @@ func Load() (*Catalogue, error) {
 	return c, c.ReadVerdicts(sub)
 }
 
-// Papers answers the groups of experiments, in order.
+// Papers returns the groups of experiments, in order.
 func (c *Catalogue) Papers() []Paper { return c.Meta.Papers }
 
-// Find answers the experiment of an id, nil when there is none.
+// Find returns the experiment of an id, nil if there is none.
 func (c *Catalogue) Find(id string) *Experiment {
 	for _, e := range c.Experiments {
 		if e.ID == id {

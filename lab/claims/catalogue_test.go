@@ -18,7 +18,7 @@ func load(t require.TestingT) *Catalogue {
 }
 
 // TestCounts: nothing was dropped. The numbers of the papers and of beyond are those of the
-// catalogue as it was first written.
+// catalogue's first version.
 func TestCounts(t *testing.T) {
 	type count struct{ experiments, claims, small, high, medium, low int }
 	got := map[string]count{}
@@ -53,7 +53,7 @@ func TestCounts(t *testing.T) {
 		"wire": 6}, kinds)
 }
 
-// TestCatalogueStandsAlone: no text points at something that its reader does not have.
+// TestCatalogueStandsAlone: no text refers to something that its reader does not have.
 func TestCatalogueStandsAlone(t *testing.T) {
 	pointer := regexp.MustCompile(`\.md\b|\.csv\b|\bdata/|(?i)\bcards?\b`)
 	names, err := fs.Glob(files, "catalogue/*.yaml")
@@ -64,7 +64,7 @@ func TestCatalogueStandsAlone(t *testing.T) {
 		require.NoError(t, err)
 		for i, line := range strings.Split(string(text), "\n") {
 			if pointer.MatchString(line) || len(line) > 100 {
-				t.Errorf("%s:%d points elsewhere or is too long: %s", name, i+1, line)
+				t.Errorf("%s:%d refers to something outside or is too long: %s", name, i+1, line)
 			}
 		}
 	}
@@ -88,7 +88,7 @@ func TestCatalogueOrder(t *testing.T) {
 	assert.Equal(t, papers, met)
 }
 
-// TestCoverage: the experiments that have a figure or table in their name are those that cover one.
+// TestCoverage: the experiments with a figure or table in their name are those that cover one.
 func TestCoverage(t *testing.T) {
 	c := load(t)
 	covering := map[string]bool{}
@@ -123,14 +123,14 @@ func TestFind(t *testing.T) {
 	assert.Equal(t, "each >= 0.95", takeover.At(FullScale).String())
 	assert.Equal(t, "each >= 0.9", takeover.At(SmallScale).String())
 	assert.Equal(t, "each <= 2.5ms", e.Claim("speed").At(SmallScale).String(),
-		"the same where small has no other")
+		"the same where small does not differ")
 
 	assert.Nil(t, e.Claim("none"))
 	assert.Nil(t, c.Find("prioplus/fig10"))
 	assert.Nil(t, c.Find(""))
 }
 
-// TestSetups: what a set-up names is spelled out after it, once, and so on.
+// TestSetups: everything that a set-up names is explained after it, once, recursively.
 func TestSetups(t *testing.T) {
 	c := load(t)
 	for id, starts := range map[string][]string{
@@ -192,11 +192,12 @@ func TestMatch(t *testing.T) {
 	assert.Equal(t, c.Experiments, all)
 }
 
-// TestMatchNothing: a pattern without a match is an error that helps.
+// TestMatchNothing: a pattern without a match is an error that lists near ids.
 func TestMatchNothing(t *testing.T) {
 	c := load(t)
 	for pattern, want := range map[string]string{
-		"prioplus/fig10":  `no experiment "prioplus/fig10"; near it: prioplus/fig10a, prioplus/fig10b, prioplus/fig10c, prioplus/fig10d`,
+		"prioplus/fig10": `no experiment "prioplus/fig10"; near it: prioplus/fig10a, ` +
+			"prioplus/fig10b, prioplus/fig10c, prioplus/fig10d",
 		"prioplus/fig8ab": "near it: prioplus/fig8a",
 		"fig9eh":          "near it: prioplus/fig9, taurus/fig9eh",
 		"beyond/unheard":  "near it: beyond/carc-swift, beyond/carc-prioplus",

@@ -2,16 +2,16 @@ package claims
 
 import "fmt"
 
-// Check returns what is wrong with r as a result of e: claims that are missing, unknown or there
-// twice, one that was not judged and has no note, and a pass that does not follow from its value.
-// Whether the verdicts are the committed ones is for Compare to say.
+// Check returns what is wrong with r as a result of e: missing, unknown and duplicate claims, a
+// claim that was not judged and has no note, and a pass that does not follow from its value.
+// Compare checks whether the verdicts are the committed ones.
 func Check(e *Experiment, r *Result) []string {
 	var problems []string
 	problem := func(format string, args ...any) {
 		problems = append(problems, fmt.Sprintf(format, args...))
 	}
 	if r.Experiment != e.ID {
-		problem("it is a result of %s", r.Experiment)
+		problem("the result is of %s, want %s", r.Experiment, e.ID)
 	}
 	seen := map[string]bool{}
 	for _, v := range r.Claims {
@@ -21,25 +21,25 @@ func Check(e *Experiment, r *Result) []string {
 			continue
 		}
 		if seen[v.ID] {
-			problem("%s: it is there twice", v.ID)
+			problem("%s: duplicate claim", v.ID)
 		}
 		seen[v.ID] = true
 		if v.Pass == nil {
 			if v.Note == "" {
-				problem("%s: it is not judged, and no note says why", v.ID)
+				problem("%s: not judged, and without a note", v.ID)
 			}
 			continue
 		}
 		if pass, why := c.pass(e, r.Scale, v.Value); pass == nil {
 			problem("%s: pass is %v: %s", v.ID, *v.Pass, why)
 		} else if *pass != *v.Pass {
-			problem("%s: pass is %v, and %v at %s scale of %v is %v", v.ID, *v.Pass, c.At(r.Scale),
-				r.Scale, v.Value, *pass)
+			problem("%s: pass is %v, want %v: expected %v at %s scale, got %v", v.ID, *v.Pass,
+				*pass, c.At(r.Scale), r.Scale, v.Value)
 		}
 	}
 	for i := range e.Claims {
 		if id := e.Claims[i].ID; !seen[id] {
-			problem("%s: it is missing", id)
+			problem("%s: missing from the result", id)
 		}
 	}
 	return problems

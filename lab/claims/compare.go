@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// scalar answers a number, or a quantity in picoseconds, bytes or bits per second, and what it is
-// of.
+// scalar returns a number, or a quantity in picoseconds, bytes or bits per second, and the kind of
+// the quantity.
 func (v Value) scalar() (x float64, kind string, ok bool) {
 	switch x := v.x.(type) {
 	case float64:
@@ -24,7 +24,7 @@ func (v Value) scalar() (x float64, kind string, ok bool) {
 	return 0, "", false
 }
 
-// pair answers two scalars of one kind. What is infinite has no kind.
+// pair returns two scalars of one kind. An infinite value is of any kind.
 func pair(v, w Value) (a, b float64, err error) {
 	a, kindV, okV := v.scalar()
 	b, kindW, okW := w.scalar()
@@ -39,14 +39,14 @@ func pair(v, w Value) (a, b float64, err error) {
 	return a, b, nil
 }
 
-// compare answers -1, 0 or 1 as v is less than, equal to or more than w.
+// compare returns -1, 0 or 1 if v is less than, equal to or more than w.
 func compare(v, w Value) (int, error) {
 	a, b, err := pair(v, w)
 	return cmp.Compare(a, b), err
 }
 
-// equal says whether v is w: lists by position, maps by name. That they are not of one form is an
-// error.
+// equal reports whether v equals w: lists by position, maps by name. Values of different forms are
+// an error.
 func equal(v, w Value) (bool, error) {
 	switch b := w.x.(type) {
 	case bool, string:
@@ -57,7 +57,7 @@ func equal(v, w Value) (bool, error) {
 	case []Value:
 		a, ok := v.x.([]Value)
 		if !ok {
-			return false, fmt.Errorf("%v is no list", v)
+			return false, fmt.Errorf("%v is not a list", v)
 		}
 		same := len(a) == len(b)
 		for i := range min(len(a), len(b)) {
@@ -71,7 +71,7 @@ func equal(v, w Value) (bool, error) {
 	case []field:
 		a, ok := v.x.([]field)
 		if !ok {
-			return false, fmt.Errorf("%v is no map", v)
+			return false, fmt.Errorf("%v is not a map", v)
 		}
 		same := len(a) == len(b)
 		for _, f := range b {
@@ -92,7 +92,7 @@ func equal(v, w Value) (bool, error) {
 	return err == nil && order == 0, err
 }
 
-// point answers the two numbers of [x, y].
+// point returns the two numbers of [x, y].
 func (v Value) point() (x, y float64, ok bool) {
 	list, _ := v.x.([]Value)
 	if len(list) != 2 {
@@ -103,7 +103,7 @@ func (v Value) point() (x, y float64, ok bool) {
 	return x, y, okX && okY
 }
 
-// series answers the elements of a list or of a map; of points, their y.
+// series returns the elements of a list or of a map; of points, their y.
 func (v Value) series() ([]Value, error) {
 	var elements []Value
 	switch x := v.x.(type) {

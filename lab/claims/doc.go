@@ -1,10 +1,11 @@
-// Package claims holds what the lab measures: a catalogue of experiments, each with the claims that
-// its paper makes and the condition under which our run of it agrees.
+// Package claims defines what the lab measures: a catalogue of experiments, each with the claims
+// that
+// its paper makes and the condition under which our run agrees with each.
 //
 // The catalogue is the YAML files in catalogue/, built into the program: one file for each paper
 // (prioplus, tocc, taurus, carc, bytetuning), beyond.yaml for compositions that the papers leave to
 // future work, fabric.yaml for the simulator itself, and common.yaml for the definitions and
-// set-ups that the others use. [Load] reads and checks it.
+// set-ups that the others use. [Load] reads and validates it.
 //
 // A run of an experiment measures a [Value] for each claim. [Judge] turns the values into verdicts,
 // a [Result] keeps them in a claims.json, and [Check] returns what such a file lacks or what does
@@ -15,5 +16,5 @@
 // where a result differs from them, in either direction, and [UpdateVerdicts] accepts a result. A
 // claim that measures the machine that runs it is not judged.
 //
-// The package has no state. Of ours it imports units only; it runs no experiment.
+// The package has no state and runs no experiment. It imports units only.
 package claims

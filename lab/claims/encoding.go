@@ -9,7 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// MarshalJSON writes plain JSON: numbers as numbers, quantities and infinities as texts.
+// MarshalJSON encodes plain JSON: numbers as numbers, quantities and infinities as strings.
 func (v Value) MarshalJSON() ([]byte, error) {
 	switch x := v.x.(type) {
 	case nil, bool, string:
@@ -45,7 +45,8 @@ func (v Value) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v.String())
 }
 
-// UnmarshalJSON reads what MarshalJSON writes. A map keeps its order; a name twice is an error.
+// UnmarshalJSON decodes what MarshalJSON encodes. A map keeps its order; a duplicate key is an
+// error.
 func (v *Value) UnmarshalJSON(b []byte) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	x, err := decodeJSON(d)
@@ -110,16 +111,16 @@ func decodeMap(d *json.Decoder) (Value, error) {
 	return m, err
 }
 
-// add appends an element to a map that is being read.
+// add appends an element to a map that is being decoded.
 func (v *Value) add(name string, x Value) error {
 	if _, ok := v.get(name); ok {
-		return fmt.Errorf("%q is there twice", name)
+		return fmt.Errorf("duplicate key %q", name)
 	}
 	v.x = append(v.x.([]field), field{name, x})
 	return nil
 }
 
-// UnmarshalYAML reads the same from a catalogue file.
+// UnmarshalYAML decodes the same from a catalogue file.
 func (v *Value) UnmarshalYAML(n *yaml.Node) error {
 	x, err := decodeYAML(n)
 	if err != nil {
@@ -171,5 +172,5 @@ func decodeYAML(n *yaml.Node) (Value, error) {
 			return Number(x), nil
 		}
 	}
-	return Value{}, fmt.Errorf("%q is no number, text, bool, list or map", n.Value)
+	return Value{}, fmt.Errorf("%q is not a number, text, bool, list or map", n.Value)
 }

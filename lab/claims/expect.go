@@ -8,21 +8,21 @@ import (
 	"gonum.org/v1/gonum/stat"
 )
 
-// Expect is the condition that a metric has to meet. Op says which, and which other fields count:
+// Expect is the condition that a metric has to meet. Op selects the condition and the other fields
+// that matter:
 //
 //	>= <= > < ==  Value               the metric compared with it
 //	between       Low, High           both included
 //	order         Of, Slack           a map m: m[a] <= m[b]*(1+Slack) for neighbours a, b in Of
-//	monotone      Dir, Slack          a series goes up or down; a step the other way is at most Slack
-//	                                  of the range
+//	monotone      Dir, Slack          a series goes up or down; a step the other way is at most
+//	                                  Slack of the range
 //	each          Cond                every element of a map or series meets Cond
-//	linear        R2, Slope           least squares of a series of points: at least R2, and a slope
-//	                                  within Slope
+//	linear        R2, Slope           least squares of a series of points: at least R2, and a
+//	                                  slope within Slope
 //	equals        Value               exactly that number, text, bool, list or map
 //
-// A bound with a unit asks for a metric with a unit of its kind, and one without for a number in
-// the metric's own unit. A series is a list, or a map in its order; where its elements are points,
-// y counts.
+// A bound with a unit takes a metric with a unit of its kind; a bound without one takes a number in
+// the metric's own unit. A series is a list, or a map in its order; of points, their y.
 type Expect struct {
 	Op    string     `yaml:"op"`
 	Value Value      `yaml:"value"`
@@ -34,10 +34,11 @@ type Expect struct {
 	Cond  *Expect    `yaml:"cond"`
 	R2    float64    `yaml:"r2"`
 	Slope [2]float64 `yaml:"slope"`
-	Why   string     `yaml:"why"` // why it is as wide as it is
+	Why   string     `yaml:"why"` // the reason for its width
 }
 
-// Judge says whether v meets the condition; an error when v is not of the form that Op asks for.
+// Judge reports whether v meets the condition. It returns an error if v does not have the form that
+// Op takes.
 func (e *Expect) Judge(v Value) (bool, error) {
 	if v.IsNull() {
 		return false, fmt.Errorf("claims: %v of null: there is no value", e)
@@ -72,7 +73,7 @@ func (e *Expect) judge(v Value) (bool, error) {
 	case "equals":
 		return equal(v, e.Value)
 	}
-	return false, fmt.Errorf("the operator is not known")
+	return false, fmt.Errorf("unknown operator")
 }
 
 func holds(order int, op string) bool {
@@ -94,7 +95,7 @@ func (e *Expect) ordered(v Value) (bool, error) {
 	for i, name := range e.Of {
 		x, ok := v.get(name)
 		if !ok {
-			return false, fmt.Errorf("it is no map with %q", name)
+			return false, fmt.Errorf("it is not a map with %q", name)
 		}
 		if i == 0 {
 			continue
@@ -115,7 +116,7 @@ func (e *Expect) monotone(v Value) (bool, error) {
 		return false, err
 	}
 	if len(series) < 2 {
-		return false, fmt.Errorf("a direction takes two elements, it has %d", len(series))
+		return false, fmt.Errorf("a direction takes at least two elements, got %d", len(series))
 	}
 	ys := make([]float64, len(series))
 	for i, x := range series {
@@ -123,13 +124,13 @@ func (e *Expect) monotone(v Value) (bool, error) {
 			return false, err
 		}
 		if e.Slack > 0 && math.IsInf(ys[i], 0) {
-			return false, fmt.Errorf("a slack takes a range, it has an infinite element")
+			return false, fmt.Errorf("a slack takes a finite range, got an infinite element")
 		}
 		if e.Dir == "down" {
 			ys[i] = -ys[i]
 		}
 	}
-	back := 0.0 // that a step may go
+	back := 0.0 // the largest step in the wrong direction
 	if e.Slack > 0 {
 		least, most := extremes(ys)
 		back = e.Slack * (most - least)
@@ -156,7 +157,7 @@ func (e *Expect) each(v Value) (bool, error) {
 		return false, err
 	}
 	if len(series) == 0 {
-		return false, fmt.Errorf("it is empty, which says nothing")
+		return false, fmt.Errorf("want at least one element, got none")
 	}
 	all := true
 	for _, x := range series {
@@ -172,23 +173,23 @@ func (e *Expect) each(v Value) (bool, error) {
 func (e *Expect) linear(v Value) (bool, error) {
 	list, ok := v.x.([]Value)
 	if !ok || len(list) < 3 {
-		return false, fmt.Errorf("a line takes a list of three points [x, y] or more")
+		return false, fmt.Errorf("want a list of at least three points [x, y]")
 	}
 	xs, ys := make([]float64, len(list)), make([]float64, len(list))
 	for i, p := range list {
 		if xs[i], ys[i], ok = p.point(); !ok || math.IsInf(xs[i], 0) || math.IsInf(ys[i], 0) {
-			return false, fmt.Errorf("its %v is no point [x, y] of two numbers", p)
+			return false, fmt.Errorf("%v is not a point [x, y] of two numbers", p)
 		}
 	}
 	offset, slope := stat.LinearRegression(xs, ys, nil, false)
 	r2 := stat.RSquared(xs, ys, nil, offset, slope)
 	if math.IsNaN(r2) || math.IsInf(r2, 0) {
-		return false, fmt.Errorf("no line goes through a series that does not change")
+		return false, fmt.Errorf("a line takes a series that changes: the values are constant")
 	}
 	return r2 >= e.R2 && slope >= e.Slope[0] && slope <= e.Slope[1], nil
 }
 
-// String shows the condition: >= 0.95, between 70us and 100us, each <= 2ms.
+// String returns the condition as text: >= 0.95, between 70us and 100us, each <= 2ms.
 func (e *Expect) String() string {
 	switch e.Op {
 	case "between":
@@ -213,7 +214,7 @@ func (e *Expect) slackText() string {
 	return fmt.Sprintf(", slack %v", e.Slack)
 }
 
-// validate says what is wrong with the condition itself.
+// validate returns what is wrong with the condition itself.
 func (e *Expect) validate() error {
 	switch e.Op {
 	case ">=", "<=", ">", "<", "==":
@@ -227,12 +228,12 @@ func (e *Expect) validate() error {
 		return err
 	case "order":
 		if len(e.Of) < 2 {
-			return fmt.Errorf("order takes two names or more")
+			return fmt.Errorf("order takes at least two names")
 		}
 		return e.validSlack()
 	case "monotone":
 		if e.Dir != "up" && e.Dir != "down" {
-			return fmt.Errorf("monotone takes dir up or down, it has %q", e.Dir)
+			return fmt.Errorf("monotone takes dir up or down, got %q", e.Dir)
 		}
 		return e.validSlack()
 	case "each":
@@ -254,12 +255,12 @@ func (e *Expect) validate() error {
 		}
 		return nil
 	}
-	return fmt.Errorf("op %q is not known", e.Op)
+	return fmt.Errorf("unknown op %q", e.Op)
 }
 
 func (e *Expect) validSlack() error {
 	if !(e.Slack >= 0 && e.Slack < math.Inf(1)) {
-		return fmt.Errorf("slack %v is no fraction", e.Slack)
+		return fmt.Errorf("slack %v: want a finite fraction", e.Slack)
 	}
 	return nil
 }

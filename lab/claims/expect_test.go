@@ -109,7 +109,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestJudgeShape: a value that is not of the form that the operator asks for is an error, not a
+// TestJudgeShape: a value that does not have the form that the operator takes is an error, not a
 // failed claim.
 func TestJudgeShape(t *testing.T) {
 	for _, c := range []struct{ expect, value, want string }{
@@ -120,25 +120,26 @@ func TestJudgeShape(t *testing.T) {
 		{"{op: '<=', value: 1}", `"1ms"`, "1ms is a time and 1 is a number"},
 		{"{op: '<=', value: 1ms}", `"3B"`, "3B is a size and 1ms is a time"},
 		{"{op: between, low: 1ms, high: 2ms}", `"1Gbps"`, "1Gb/s is a rate and 1ms is a time"},
-		{"{op: order, of: [a, b]}", `{"a": 1}`, `no map with "b"`},
-		{"{op: order, of: [a, b]}", "[1, 2]", `no map with "a"`},
+		{"{op: order, of: [a, b]}", `{"a": 1}`, `not a map with "b"`},
+		{"{op: order, of: [a, b]}", "[1, 2]", `not a map with "a"`},
 		{"{op: order, of: [a, b]}", `{"a": "1us", "b": 2}`, "1us is a time and 2 is a number"},
 		{"{op: order, of: [a, b]}", `{"a": [], "b": 2}`, "[] is neither"},
 		{"{op: monotone, dir: up}", "3", "neither a list nor a map"},
 		{"{op: monotone, dir: up}", "[3]", "two elements"},
 		{"{op: monotone, dir: up}", `[3, "x"]`, "x is neither"},
 		{"{op: monotone, dir: up, slack: 0.1}", `[3, "infinite"]`, "infinite"},
-		{"{op: each, cond: {op: '>', value: 0}}", "[]", "empty"},
+		{"{op: each, cond: {op: '>', value: 0}}", "[]", "want at least one element"},
 		{"{op: each, cond: {op: '>', value: 0}}", "3", "neither a list nor a map"},
 		{"{op: each, cond: {op: '>', value: 0}}", `{"a": null}`, "null is neither"},
-		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[1, 2, 3]", "no point"},
+		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[1, 2, 3]", "not a point"},
 		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[[1, 2], [2, 3]]", "three points"},
-		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[[1, 2], [1, 3], [1, 4]]", "does not change"},
-		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[[1, 2], [2, 2], [3, 2]]", "does not change"},
-		{"{op: linear, r2: 0.9, slope: [0, 1]}", `[[1, 2], [2, 2], [3, "infinite"]]`, "no point"},
+		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[[1, 2], [1, 3], [1, 4]]", "values are constant"},
+		{"{op: linear, r2: 0.9, slope: [0, 1]}", "[[1, 2], [2, 2], [3, 2]]", "values are constant"},
+		{"{op: linear, r2: 0.9, slope: [0, 1]}", `[[1, 2], [2, 2], [3, "infinite"]]`,
+			"not a point"},
 		{"{op: equals, value: true}", "1", "not of the form"},
-		{"{op: equals, value: [1]}", "1", "no list"},
-		{"{op: equals, value: {a: 1}}", "[1]", "no map"},
+		{"{op: equals, value: [1]}", "1", "not a list"},
+		{"{op: equals, value: {a: 1}}", "[1]", "not a map"},
 		{"{op: equals, value: {a: 1}}", `{"a": true}`, "a: true is neither"},
 		{"{op: equals, value: 1}", `"one"`, "one is neither"},
 	} {
@@ -166,8 +167,8 @@ func TestExpectText(t *testing.T) {
 
 func TestExpectValidate(t *testing.T) {
 	for text, want := range map[string]string{
-		"{op: nearly, value: 1}":               `op "nearly" is not known`,
-		"{value: 1}":                           `op "" is not known`,
+		"{op: nearly, value: 1}":               `unknown op "nearly"`,
+		"{value: 1}":                           `unknown op ""`,
 		"{op: '>='}":                           "null is neither a number nor a quantity",
 		"{op: '>=', value: [1]}":               "[1] is neither",
 		"{op: between, low: 1}":                "null is neither",
@@ -175,7 +176,7 @@ func TestExpectValidate(t *testing.T) {
 		"{op: between, low: 2, high: 1}":       "low 2 is above high 1",
 		"{op: order, of: [a]}":                 "two names",
 		"{op: order, of: [a, b], slack: -1}":   "slack -1",
-		"{op: monotone, dir: sideways}":        `dir up or down, it has "sideways"`,
+		"{op: monotone, dir: sideways}":        `dir up or down, got "sideways"`,
 		"{op: monotone, dir: up, slack: .nan}": "slack NaN",
 		"{op: each}":                           "takes a cond",
 		"{op: each, cond: {op: each}}":         "cond: each takes a cond",
@@ -187,8 +188,8 @@ func TestExpectValidate(t *testing.T) {
 	}
 }
 
-// FuzzJudge: no condition and no value, however they come together, are more than a yes, a no or an
-// error; and a yes does not depend on a detour through JSON.
+// FuzzJudge: any condition on any value holds, fails or is an error, and encoding the value as JSON
+// does not change which.
 func FuzzJudge(f *testing.F) {
 	for _, s := range []string{
 		"{op: '>=', value: 0.95}", "{op: between, low: 70us, high: 1ms}",

@@ -8,11 +8,10 @@ import (
 )
 
 // Judge returns a verdict for every claim of e, in order, from the values that a run measured and
-// the notes that it made, both by the claims' short names. A claim without a value, or that is not
-// judged at this scale, neither passes nor fails, and its note says so; the same goes for one whose
-// value does not have the form that the claim asks for. A note never changes a verdict. A name that
-// e has no claim of is an error, joined with others of its kind; the verdicts are valid all the
-// same.
+// its notes, both by the claims' short names. A claim neither passes nor fails if it has no value,
+// if its value does not have the form that the condition takes, or if it is not judged at this
+// scale; the verdict's note gives the reason. A note never changes a verdict. A name that is not a
+// claim of e is an error, joined with others of its kind; the verdicts are valid nevertheless.
 func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string]string) ([]Verdict,
 	error) {
 	verdicts := make([]Verdict, len(e.Claims))
@@ -32,7 +31,7 @@ func Judge(e *Experiment, scale Scale, values map[string]Value, notes map[string
 	return verdicts, errors.Join(unknown...)
 }
 
-// onlyFull is the note, and the reason, of a claim that small.claims does not name.
+// onlyFull is the note, and the reason, of a claim that small.claims does not list.
 const onlyFull = "not judged at small scale"
 
 func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdict {
@@ -43,7 +42,7 @@ func (c *Claim) verdict(e *Experiment, scale Scale, v Value, note string) Verdic
 	return Verdict{ID: c.ID, Value: v, Pass: pass, Note: note}
 }
 
-// pass judges v at a scale, and says why when it cannot.
+// pass judges v at a scale, or returns the reason why it cannot.
 func (c *Claim) pass(e *Experiment, scale Scale, v Value) (*bool, string) {
 	if scale == SmallScale && !e.JudgedSmall(c.Short()) {
 		return nil, onlyFull

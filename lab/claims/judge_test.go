@@ -33,17 +33,17 @@ func TestVerdicts(t *testing.T) {
 				{"p/a/fast", fast, yes(), ""},
 				{"p/a/full", full, no(), ""},
 			}},
-		{"a note of the run stays", FullScale, map[string]Value{"fast": fast, "full": full},
+		{"a note of the run is kept", FullScale, map[string]Value{"fast": fast, "full": full},
 			map[string]string{"fast": "9 seeds", "full": "the buffer is ours"}, []Verdict{
 				{"p/a/fast", fast, yes(), "9 seeds"},
 				{"p/a/full", full, no(), "the buffer is ours"},
 			}},
-		{"a claim that small does not judge keeps its value", SmallScale,
+		{"a claim that is not judged at small scale keeps its value", SmallScale,
 			map[string]Value{"fast": fast, "full": full}, nil, []Verdict{
 				{"p/a/fast", fast, yes(), ""},
 				{"p/a/full", full, nil, "not judged at small scale"},
 			}},
-		{"what was not measured", FullScale, nil,
+		{"a value that was not measured", FullScale, nil,
 			map[string]string{"full": "no such hardware here"}, []Verdict{
 				{"p/a/fast", Value{}, nil, "not measured"},
 				{"p/a/full", Value{}, nil, "no such hardware here"},
@@ -63,7 +63,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// TestVerdictSmall: a claim that small judges is judged by expect_small.
+// TestVerdictSmall: a claim that is judged at small scale is judged by expect_small.
 func TestVerdictSmall(t *testing.T) {
 	e := minimal(t)
 	e.Small.Claims = []string{"full"}
@@ -72,7 +72,7 @@ func TestVerdictSmall(t *testing.T) {
 	assert.Equal(t, Verdict{"p/a/full", Number(0.85), yes(), ""}, got[1])
 }
 
-// TestJudgeUnknown: a value under a name that is no claim is a mistake of the experiment.
+// TestJudgeUnknown: a value under a name that is not a claim is a mistake in the experiment.
 func TestJudgeUnknown(t *testing.T) {
 	e := minimal(t)
 	got, err := Judge(e, FullScale, map[string]Value{"fats": Number(1)},
@@ -91,18 +91,18 @@ func TestCheck(t *testing.T) {
 		want   []string
 	}{
 		{"complete, in any order", []Verdict{rest, good}, nil},
-		{"missing", []Verdict{good}, []string{"p/a/full: it is missing"}},
+		{"missing", []Verdict{good}, []string{"p/a/full: missing from the result"}},
 		{"unknown", []Verdict{good, rest, {ID: "p/b/right"}},
 			[]string{"p/b/right: p/a has no such claim"}},
-		{"twice", []Verdict{good, rest, good}, []string{"p/a/fast: it is there twice"}},
+		{"twice", []Verdict{good, rest, good}, []string{"p/a/fast: duplicate claim"}},
 		{"failed without a note", []Verdict{good, {"p/a/full", Number(0.5), no(), ""}}, nil},
 		{"not judged without a note", []Verdict{{"p/a/fast", Value{}, nil, ""}, rest},
-			[]string{"p/a/fast: it is not judged, and no note says why"}},
+			[]string{"p/a/fast: not judged, and without a note"}},
 		{"not judged with a note", []Verdict{{"p/a/fast", Value{}, nil, "no NIC"}, rest}, nil},
 		{"pass without reason", []Verdict{{"p/a/fast", Text("2ms"), yes(), ""}, rest},
-			[]string{"p/a/fast: pass is true, and <= 1ms at full scale of 2ms is false"}},
+			[]string{"p/a/fast: pass is true, want false: expected <= 1ms at full scale, got 2ms"}},
 		{"fail without reason", []Verdict{good, {"p/a/full", Number(0.9), no(), "why"}},
-			[]string{"p/a/full: pass is false, and >= 0.9 at full scale of 0.9 is true"}},
+			[]string{"p/a/full: pass is false, want true: expected >= 0.9 at full scale, got 0.9"}},
 		{"pass without a value", []Verdict{{"p/a/fast", Value{}, yes(), ""}, rest},
 			[]string{"p/a/fast: pass is true: not measured"}},
 	} {
@@ -112,6 +112,7 @@ func TestCheck(t *testing.T) {
 	}
 	e := minimal(t)
 	assert.Equal(t,
-		[]string{"it is a result of p/b", "p/a/full: pass is false: not judged at small scale"},
+		[]string{"the result is of p/b, want p/a",
+			"p/a/full: pass is false: not judged at small scale"},
 		Check(e, &Result{Experiment: "p/b", Scale: SmallScale, Claims: []Verdict{good, rest}}))
 }

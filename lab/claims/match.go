@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Match answers the experiments whose ids match any of the patterns, in the catalogue's order, each
-// once. A pattern is a glob of path.Match over ids (prioplus/fig10*, */table1); one without a slash
-// is over the papers (prioplus, *). Without patterns it is all of them. A pattern that matches none
-// is an error that lists near ids.
+// Match returns the experiments whose ids match any of the patterns, in the catalogue's order,
+// without duplicates. A pattern is a glob of path.Match over ids (prioplus/fig10*, */table1); a
+// pattern without a slash is matched with the papers (prioplus, *). Without patterns it returns all
+// experiments. A pattern without a match is an error that lists near ids.
 func (c *Catalogue) Match(patterns ...string) ([]*Experiment, error) {
 	if len(patterns) == 0 {
 		patterns = []string{"*"}
@@ -44,8 +44,8 @@ func (c *Catalogue) Match(patterns ...string) ([]*Experiment, error) {
 	return matched, nil
 }
 
-// near answers ids that someone may have meant: those whose name begins alike, in the paper if
-// there are any and else in all papers; else those of the paper; else the papers.
+// near returns ids similar to a pattern without a match: those whose names begin alike, in the
+// paper if there are any and else in all papers; else those of the paper; else the papers.
 func (c *Catalogue) near(pattern string) []string {
 	paper, name, _ := strings.Cut(strings.TrimRight(pattern, "*?"), "/")
 	if name == "" {

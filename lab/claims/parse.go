@@ -13,9 +13,8 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Parse reads a catalogue: common.yaml and, for each paper that it names, the file of that name.
-// What a file has beyond the format, and what of it contradicts itself, is an error that says the
-// file, the id and what is wrong.
+// Parse reads a catalogue: common.yaml and the file of each paper that it names. An unknown field
+// and a contradiction are errors, which name the file, the id and the problem.
 func Parse(fsys fs.FS) (*Catalogue, error) {
 	c := &Catalogue{}
 	var common struct {
@@ -40,7 +39,7 @@ func Parse(fsys fs.FS) (*Catalogue, error) {
 				return nil, fmt.Errorf("claims: %s: %s: %w", file, e.ID, err)
 			}
 			if c.Find(e.ID) != nil {
-				return nil, fmt.Errorf("claims: %s: %s: the id is there twice", file, e.ID)
+				return nil, fmt.Errorf("claims: %s: %s: duplicate id", file, e.ID)
 			}
 			c.Experiments = append(c.Experiments, e)
 		}
@@ -55,7 +54,7 @@ func Parse(fsys fs.FS) (*Catalogue, error) {
 	return c, nil
 }
 
-// decodeFile reads a file that holds one YAML document with no field that x does not know.
+// decodeFile reads a file of one YAML document without fields unknown to x.
 func decodeFile(fsys fs.FS, file string, x any) error {
 	text, err := fs.ReadFile(fsys, file)
 	if err != nil {
@@ -67,12 +66,12 @@ func decodeFile(fsys fs.FS, file string, x any) error {
 		return fmt.Errorf("claims: %s: %w", file, err)
 	}
 	if err := d.Decode(&yaml.Node{}); !errors.Is(err, io.EOF) {
-		return fmt.Errorf("claims: %s: there is a second document", file)
+		return fmt.Errorf("claims: %s: want one YAML document, got more", file)
 	}
 	return nil
 }
 
-// validate says what of the catalogue does not fit together.
+// validate returns contradictions in the catalogue.
 func (c *Catalogue) validate(fsys fs.FS) error {
 	names, err := fs.Glob(fsys, "*.yaml")
 	if err != nil {
@@ -106,17 +105,17 @@ var (
 	confidences = []string{"high", "medium", "low"}
 )
 
-// validate says what of an experiment does not fit its paper, its claims or the format.
+// validate returns contradictions of an experiment with its paper, its claims or the format.
 func (e *Experiment) validate(paper string) error {
 	switch {
 	case e.Paper() != paper || path.Base(e.ID) == "." || strings.Count(e.ID, "/") != 1:
-		return fmt.Errorf("the id is not %s/name", paper)
+		return fmt.Errorf("want an id %s/name", paper)
 	case e.Title == "" || e.Setup == "" || e.Small.Run == "":
 		return fmt.Errorf("title, setup or small.run is missing")
 	case !slices.Contains(kinds, e.Kind):
-		return fmt.Errorf("kind %q is none of %s", e.Kind, strings.Join(kinds, ", "))
+		return fmt.Errorf("kind %q: want one of %s", e.Kind, strings.Join(kinds, ", "))
 	case len(e.Claims) == 0:
-		return fmt.Errorf("it has no claims")
+		return fmt.Errorf("want at least one claim")
 	}
 	seen := map[string]bool{}
 	for i := range e.Claims {
@@ -125,7 +124,7 @@ func (e *Experiment) validate(paper string) error {
 			return fmt.Errorf("claim %q does not start with the experiment's id", c.ID)
 		}
 		if seen[c.ID] {
-			return fmt.Errorf("claim %s is there twice", c.ID)
+			return fmt.Errorf("duplicate claim %s", c.ID)
 		}
 		seen[c.ID] = true
 		if err := c.validate(); err != nil {
@@ -134,7 +133,7 @@ func (e *Experiment) validate(paper string) error {
 	}
 	for _, short := range e.Small.Claims {
 		if e.Claim(short) == nil {
-			return fmt.Errorf("small.claims names %q, which is no claim", short)
+			return fmt.Errorf("small.claims: unknown claim %q", short)
 		}
 	}
 	return nil
@@ -145,10 +144,10 @@ func (c *Claim) validate() error {
 	case c.Says == "" || c.Metric == "" || c.Paper == "":
 		return fmt.Errorf("says, metric or paper is missing")
 	case !slices.Contains(confidences, c.Confidence):
-		return fmt.Errorf("confidence %q is none of %s", c.Confidence,
+		return fmt.Errorf("confidence %q: want one of %s", c.Confidence,
 			strings.Join(confidences, ", "))
 	case c.Confidence != "high" && c.Because == "":
-		return fmt.Errorf("confidence is %s and because does not say why", c.Confidence)
+		return fmt.Errorf("confidence is %s: want a reason in because", c.Confidence)
 	}
 	if err := c.Expect.validate(); err != nil {
 		return fmt.Errorf("expect: %w", err)

@@ -47,7 +47,8 @@ common:
   setup: as a2, without lab
   small: {run: same, claims: []}
   claims:
-    - {id: p/b/right, says: it is right, metric: difference, paper: ours, expect: {op: equals, value: 0}, confidence: high}
+    - {id: p/b/right, says: it is right, metric: difference, paper: ours,
+       expect: {op: equals, value: 0}, confidence: high}
 `
 )
 
@@ -67,34 +68,34 @@ func TestParse(t *testing.T) {
 	assert.Equal(t, 0.8, c.Find("p/a").Claim("full").ExpectSmall.Value.x)
 }
 
-// TestParseErrors: every error says the file, the id, and what is wrong.
+// TestParseErrors: every error names the file, the id, and the problem.
 func TestParseErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"- id: p/b", "- id: p/a", "p.yaml: p/a: claim \"p/b/right\" does not start"},
-		{"p/b", "p/a", "p.yaml: p/a: the id is there twice"},
-		{"- id: p/a", "- id: q/a", "p.yaml: q/a: the id is not p/name"},
-		{"- id: p/a\n", "- id: a\n", "p.yaml: a: the id is not p/name"},
-		{"- id: p/a\n", "- id: p/a/b\n", "p.yaml: p/a/b: the id is not p/name"},
+		{"p/b", "p/a", "p.yaml: p/a: duplicate id"},
+		{"- id: p/a", "- id: q/a", "p.yaml: q/a: want an id p/name"},
+		{"- id: p/a\n", "- id: a\n", "p.yaml: a: want an id p/name"},
+		{"- id: p/a\n", "- id: p/a/b\n", "p.yaml: p/a/b: want an id p/name"},
 		{"title: first", "title: ''", "p.yaml: p/a: title, setup or small.run is missing"},
-		{"kind: fabric", "kind: fibre", `p.yaml: p/a: kind "fibre" is none of`},
-		{"p/a/full", "p/a/fast", "p.yaml: p/a: claim p/a/fast is there twice"},
+		{"kind: fabric", "kind: fibre", `p.yaml: p/a: kind "fibre": want one of`},
+		{"p/a/full", "p/a/fast", "p.yaml: p/a: duplicate claim p/a/fast"},
 		{"p/a/full", "p/full", `p.yaml: p/a: claim "p/full" does not start`},
-		{"[fast]", "[quick]", `p.yaml: p/a: small.claims names "quick", which is no claim`},
-		{"op: '<='", "op: '=<'", `p.yaml: p/a: claim p/a/fast: expect: op "=<" is not known`},
+		{"[fast]", "[quick]", `p.yaml: p/a: small.claims: unknown claim "quick"`},
+		{"op: '<='", "op: '=<'", `p.yaml: p/a: claim p/a/fast: expect: unknown op "=<"`},
 		{"expect_small: {op: '>='", "expect_small: {op: each",
 			"p.yaml: p/a: claim p/a/full: expect_small: each takes a cond"},
 		{"confidence: low", "confidence: none",
-			`p.yaml: p/a: claim p/a/full: confidence "none" is none of`},
+			`p.yaml: p/a: claim p/a/full: confidence "none": want one of`},
 		{"      because: a curve only\n", "",
-			"p.yaml: p/a: claim p/a/full: confidence is low and because does not say why"},
+			"p.yaml: p/a: claim p/a/full: confidence is low: want a reason in because"},
 		{"metric: util", "metric: ''",
 			"p.yaml: p/a: claim p/a/full: says, metric or paper is missing"},
 		{"says: it is full", "sais: it is full",
 			"p.yaml: yaml: unmarshal errors:\n  line 16: field sais not found"},
-		{"value: 1ms}", "value: {a: 1, a: 2}}", `p.yaml: line 13: "a" is there twice`},
+		{"value: 1ms}", "value: {a: 1, a: 2}}", `p.yaml: line 13: duplicate key "a"`},
 		{"- id: p/b", "-\n- id: p/b", "p.yaml: experiment 2 is empty"},
 		{"- id: p/a", "id: p/a", "p.yaml: yaml: "},
-		{"- id: p/b", "---\n- id: p/b", "p.yaml: there is a second document"},
+		{"- id: p/b", "---\n- id: p/b", "p.yaml: want one YAML document, got more"},
 	} {
 		require.Contains(t, minimalPaper, c.old)
 		_, err := parse(minimalCommon, strings.ReplaceAll(minimalPaper, c.old, c.new))
@@ -116,8 +117,8 @@ func TestParseErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "claims: the catalogue: open common.yaml")
 }
 
-// FuzzParse: a catalogue file, whatever is in it, is read or refused; what is read can be matched,
-// explained and judged.
+// FuzzParse: any catalogue file is read or rejected; one that is read can be matched, explained and
+// judged.
 func FuzzParse(f *testing.F) {
 	f.Add(minimalCommon, minimalPaper)
 	f.Add(minimalCommon, "")

@@ -10,8 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// reworded are the claims whose metric named a file that the catalogue does not come with; it says
-// the same in words now.
+// reworded are the claims whose metric referred to a file outside the catalogue; it describes the
+// same in words now.
 var reworded = []string{
 	"prioplus/fig10b/reference-curve",
 	"prioplus/fig10c/reference-trace",
@@ -20,15 +20,15 @@ var reworded = []string{
 	"bytetuning/fig6/reference",
 }
 
-// TestReference compares the catalogue with the notes that it was made from, where they are at
-// hand: no claim is lost, none is easier to pass, none measures something else.
+// TestReference compares the catalogue with the notes from which it was made, where they are
+// available: no claim is lost, none is easier to pass, none measures something else.
 func TestReference(t *testing.T) {
 	dir := os.Getenv("GOROCE_REFERENCE")
 	if dir == "" {
 		dir = "../../../shared/reference"
 	}
 	if _, err := os.Stat(filepath.Join(dir, "claims.yaml")); err != nil {
-		t.Skip("the notes that the catalogue was made from are not here; GOROCE_REFERENCE names " +
+		t.Skip("the notes from which the catalogue was made are not here; GOROCE_REFERENCE names " +
 			"their directory")
 	}
 	var original struct {
@@ -57,7 +57,7 @@ func TestReference(t *testing.T) {
 			assert.Equal(t, o.Confidence, c.Confidence, c.ID)
 			assert.Equal(t, slices.Contains(reworded, c.ID), o.Metric != c.Metric, "%s: %s", c.ID,
 				c.Metric)
-			o.Expect.Why, c.Expect.Why = "", "" // a reason may say more than it did
+			o.Expect.Why, c.Expect.Why = "", "" // a reason may be longer than it was
 			assert.Equal(t, o.Expect, c.Expect, c.ID)
 			assert.Equal(t, o.ExpectSmall, c.ExpectSmall, c.ID)
 		}

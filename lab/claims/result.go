@@ -9,13 +9,13 @@ import (
 	"os"
 )
 
-// Scale is how large a run was.
+// Scale is the scale of a run.
 type Scale string
 
 // The scales.
 const (
-	FullScale  Scale = "full"  // as the paper has it
-	SmallScale Scale = "small" // what two cores run in a minute
+	FullScale  Scale = "full"  // as in the paper
+	SmallScale Scale = "small" // at most a minute on two cores
 )
 
 // Result is the outcome of a run: the content of a claims.json.
@@ -29,11 +29,11 @@ type Result struct {
 	Claims     []Verdict `json:"claims"`            // every claim of the experiment, in its order
 }
 
-// Verdict is what a run says about a claim.
+// Verdict is the outcome of a run for a claim.
 type Verdict struct {
 	ID    string `json:"id"`
 	Value Value  `json:"value"`
-	Pass  *bool  `json:"pass"` // nil: not judged, and Note says why
+	Pass  *bool  `json:"pass"` // nil: not judged, for the reason in Note
 	Note  string `json:"note"` // a comment on the value; never empty when Pass is nil
 }
 
@@ -50,8 +50,8 @@ func ReadResult(path string) (*Result, error) {
 	return r, nil
 }
 
-// DecodeResult reads the content of a claims.json. A field that does not belong there is an error;
-// whether the claims are those of the experiment is Check's to say.
+// DecodeResult decodes the content of a claims.json. An unknown field is an error; Check compares
+// the claims with those of the experiment.
 func DecodeResult(text []byte) (*Result, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
@@ -60,18 +60,18 @@ func DecodeResult(text []byte) (*Result, error) {
 		return nil, err
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the object")
+		return nil, errors.New("data after the object")
 	}
 	switch {
 	case r.Experiment == "":
-		return nil, errors.New("it names no experiment")
+		return nil, errors.New("the name of the experiment is missing")
 	case r.Scale != FullScale && r.Scale != SmallScale:
-		return nil, fmt.Errorf("scale %q is neither %s nor %s", r.Scale, FullScale, SmallScale)
+		return nil, fmt.Errorf("scale %q: want %s or %s", r.Scale, FullScale, SmallScale)
 	}
 	return r, nil
 }
 
-// Write puts r into a file, over what is there.
+// Write writes r to a file and replaces the old one.
 func (r *Result) Write(path string) error {
 	out := *r
 	if out.Seeds == nil {
@@ -79,7 +79,7 @@ func (r *Result) Write(path string) error {
 	}
 	var text bytes.Buffer
 	e := json.NewEncoder(&text)
-	e.SetEscapeHTML(false) // a note may say >=
+	e.SetEscapeHTML(false) // a note may contain >=
 	e.SetIndent("", "  ")
 	err := e.Encode(&out)
 	if err == nil {

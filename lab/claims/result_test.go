@@ -40,7 +40,7 @@ const written = `{
 }
 `
 
-// TestResultFile: the shape of a claims.json, to the byte.
+// TestResultFile: the form of a claims.json, to the byte.
 func TestResultFile(t *testing.T) {
 	no := false
 	r := &Result{
@@ -73,14 +73,14 @@ func TestReadResultErrors(t *testing.T) {
 	_, err := ReadResult(path)
 	assert.ErrorContains(t, err, "claims: result: open ")
 	for _, c := range []struct{ old, new, want string }{
-		{`"small"`, `"tiny"`, `scale "tiny" is neither full nor small`},
-		{`"p/a",`, `"",`, "it names no experiment"},
+		{`"small"`, `"tiny"`, `scale "tiny": want full or small`},
+		{`"p/a",`, `"",`, "the name of the experiment is missing"},
 		{`"commit"`, `"comit"`, `unknown field "comit"`},
 		{`"note": "n`, `"notes": "n`, `unknown field "notes"`},
 		{`false`, `"no"`, "cannot unmarshal string"},
-		{`"p4"`, `"p6"`, `"p6" is there twice`},
+		{`"p4"`, `"p6"`, `duplicate key "p6"`},
 		{"  1,", "  -1,", "cannot unmarshal number -1"},
-		{"\n}\n", "\n}{}", "something follows the object"},
+		{"\n}\n", "\n}{}", "data after the object"},
 		{"\n}\n", "", "unexpected EOF"},
 	} {
 		require.Contains(t, written, c.old)
@@ -93,11 +93,12 @@ func TestReadResultErrors(t *testing.T) {
 	}
 }
 
-// FuzzReadResult: a claims.json, whatever is in it, is read or refused, and Check says what it will
-// of one that is read, and the same of it when it is written and read again.
+// FuzzReadResult: any claims.json is read or rejected, and Check returns the same for a result
+// before and after it is encoded and decoded.
 func FuzzReadResult(f *testing.F) {
 	f.Add(written)
-	f.Add(`{"experiment": "carc/eq1", "scale": "full", "claims": [{"id": "carc/eq1/credits", "value": {"n16": 12288, "n8": 24576, "n1000": 196}, "pass": true}]}`)
+	f.Add(`{"experiment": "carc/eq1", "scale": "full", "claims": [{"id": "carc/eq1/credits", ` +
+		`"value": {"n16": 12288, "n8": 24576, "n1000": 196}, "pass": true}]}`)
 	f.Add(`{"experiment": "x", "scale": "full", "claims": [{}, {"pass": true}, {"value": [[[]]]}]}`)
 	f.Add(`{"experiment": "x", "scale": "full"} {`)
 	f.Add("")

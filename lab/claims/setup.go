@@ -6,11 +6,12 @@ import (
 	"strings"
 )
 
-// setupWord is what may name a common set-up (pp-micro) or an experiment (tocc/fig7a, fig7a).
+// setupWord matches a word that may name a common set-up (pp-micro) or an experiment (tocc/fig7a,
+// fig7a).
 var setupWord = regexp.MustCompile(`[A-Za-z]\w*(?:[-/.]\w+)*`)
 
-// explain answers text and, after it, a paragraph for each common set-up and each experiment that
-// it names, and that those name in turn. of says what such an experiment's paragraph is.
+// explain returns text followed by a paragraph for each common set-up and each experiment that it
+// names, recursively. of returns an experiment's paragraph.
 func (c *Catalogue) explain(e *Experiment, text string, of func(*Experiment) string) string {
 	paragraphs := []string{text}
 	explained := map[string]bool{e.ID: true}
@@ -29,8 +30,8 @@ func (c *Catalogue) explain(e *Experiment, text string, of func(*Experiment) str
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// named answers the experiment that a word of a set-up means: by its id, or within the same paper
-// by the part after the slash, where that is no word of English for having a digit.
+// named returns the experiment that a word of a set-up names: by its id, or within the same paper
+// by the part after the slash if that has a digit and so is not an English word.
 func (c *Catalogue) named(word, paper string) *Experiment {
 	if e := c.Find(word); e != nil || !strings.ContainsAny(word, "0123456789") {
 		return e

@@ -10,21 +10,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Value is what a metric came out as: a number in the metric's own unit, a quantity that carries
-// its unit, a bool, a text, a list or a map of values. The zero Value is null: not measured.
+// Value is the value of a metric: a number in the metric's own unit, a quantity that carries its
+// unit, a bool, a text, a list or a map of values. The zero Value is null: not measured.
 type Value struct {
 	// nil, bool, string, float64, units.Duration, units.Bytes, units.BitRate, []Value or []field
 	x any
 }
 
-// field is an element of a map. Maps keep their order, as a sweep over priorities or rates has one.
+// field is an element of a map. Maps keep their order, as sweeps over priorities or rates are
+// ordered.
 type field struct {
 	name  string
 	value Value
 }
 
-// Number is a value in the unit that its metric names, or without one. An infinite one shows as
-// "infinite"; NaN is null.
+// Number returns a number in the metric's unit, or without one. Infinity is shown as "infinite";
+// NaN becomes null.
 func Number(x float64) Value {
 	if math.IsNaN(x) {
 		return Value{}
@@ -32,7 +33,7 @@ func Number(x float64) Value {
 	return Value{x}
 }
 
-// Time is a duration. One of units.Forever or more is infinite: what never happened.
+// Time returns a duration. One of units.Forever or more is infinite: an event that never happened.
 func Time(d units.Duration) Value {
 	if d >= units.Forever {
 		return Number(math.Inf(1))
@@ -40,17 +41,17 @@ func Time(d units.Duration) Value {
 	return Value{d}
 }
 
-// Size is an amount of data.
+// Size returns an amount of data.
 func Size(b units.Bytes) Value { return Value{b} }
 
-// Rate is a speed in bits per second.
+// Rate returns a rate in bits per second.
 func Rate(r units.BitRate) Value { return Value{r} }
 
-// Bool is a yes or a no.
+// Bool returns a truth value.
 func Bool(b bool) Value { return Value{b} }
 
-// Text is a word, such as the name of a state. A text that reads as a quantity ("4.8us", "2.6 MB",
-// "10Gbps", "infinite") is that quantity.
+// Text returns a word, such as the name of a state. A text in the form of a quantity ("4.8us", "2.6
+// MB", "10Gbps", "infinite") becomes that quantity.
 func Text(s string) Value {
 	if q, ok := quantity(s); ok {
 		return q
@@ -58,10 +59,10 @@ func Text(s string) Value {
 	return Value{s}
 }
 
-// List is a sequence of values, such as a series in the order of its sweep.
+// List returns a sequence of values, such as a series in the order of its sweep.
 func List(values ...Value) Value { return Value{append([]Value{}, values...)} }
 
-// Numbers is a list of numbers.
+// Numbers returns a list of numbers.
 func Numbers(xs ...float64) Value {
 	list := make([]Value, len(xs))
 	for i, x := range xs {
@@ -70,11 +71,11 @@ func Numbers(xs ...float64) Value {
 	return Value{list}
 }
 
-// Point is an element of a series that knows what was swept: y at x.
+// Point returns an element of a series with the swept parameter: y at x.
 func Point(x, y float64) Value { return Numbers(x, y) }
 
-// With answers the map v with x under name, after what it holds already. The zero Value is an empty
-// map; anything else that is not a map is dropped.
+// With returns the map v with x added under name. The zero Value is an empty map; any other value
+// that is not a map is dropped.
 func (v Value) With(name string, x Value) Value {
 	fields, _ := v.x.([]field)
 	fields = slices.Clone(fields)
@@ -87,10 +88,10 @@ func (v Value) With(name string, x Value) Value {
 	return Value{append(fields, field{name, x})}
 }
 
-// IsNull says whether nothing was measured.
+// IsNull reports whether nothing was measured.
 func (v Value) IsNull() bool { return v.x == nil }
 
-// get answers the element of a map.
+// get returns the element of a map.
 func (v Value) get(name string) (Value, bool) {
 	fields, _ := v.x.([]field)
 	for _, f := range fields {
@@ -101,7 +102,7 @@ func (v Value) get(name string) (Value, bool) {
 	return Value{}, false
 }
 
-// String shows v for people: 0.97, 4.8us, [send, probe], {p2: 1, p4: 0.5}.
+// String formats v for people: 0.97, 4.8us, [send, probe], {p2: 1, p4: 0.5}.
 func (v Value) String() string {
 	switch x := v.x.(type) {
 	case nil:
@@ -138,8 +139,8 @@ func numberText(x float64) string {
 	return strconv.FormatFloat(x, 'f', -1, 64)
 }
 
-// quantity reads a text that carries its unit: ps ns us ms s, B KB MB GB and their binary sisters,
-// bps Kbps Mbps Gbps or b/s, with or without a blank between.
+// quantity parses a text that carries its unit: ps ns us ms s, B KB MB GB and their binary
+// counterparts, bps Kbps Mbps Gbps or b/s, with or without a blank between.
 func quantity(s string) (Value, bool) {
 	digits, negative := strings.CutPrefix(s, "-")
 	if digits == infinite {

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// TestValueText: what each value shows, and its JSON, which reads back as the same.
+// TestValueText: the text of each value, and its JSON, which decodes to the same value.
 func TestValueText(t *testing.T) {
 	for _, c := range []struct {
 		v    Value
@@ -57,7 +57,7 @@ func TestValueText(t *testing.T) {
 	}
 }
 
-// TestTextWithUnit: a text that carries a unit is the quantity, as the catalogue writes them.
+// TestTextWithUnit: a text that carries a unit becomes the quantity, as the catalogue writes them.
 func TestTextWithUnit(t *testing.T) {
 	for text, want := range map[string]Value{
 		"70us": Time(70 * units.Microsecond), "1 ms": Time(units.Millisecond),
@@ -79,7 +79,7 @@ func TestTextWithUnit(t *testing.T) {
 func TestWith(t *testing.T) {
 	a := Value{}.With("x", Number(1))
 	b := a.With("y", Number(2))
-	assert.Equal(t, "{x: 1}", a.String(), "a map is not changed by what is made from it")
+	assert.Equal(t, "{x: 1}", a.String(), "With does not change its receiver")
 	assert.Equal(t, "{x: 3, y: 2}", b.With("x", Number(3)).String(), "a name keeps its place")
 	assert.Equal(t, "{x: 1, y: 2}", b.String())
 	assert.True(t, Value{}.IsNull())
@@ -88,17 +88,17 @@ func TestWith(t *testing.T) {
 
 func TestValueErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"a": 1, "a": 2}`:        `"a" is there twice`,
-		`[1, {"a": {}, "a": {}}]`: `"a" is there twice`,
+		`{"a": 1, "a": 2}`:        `duplicate key "a"`,
+		`[1, {"a": {}, "a": {}}]`: `duplicate key "a"`,
 		`1e999`:                   "1e999",
 	} {
 		var v Value
 		assert.ErrorContains(t, json.Unmarshal([]byte(text), &v), want)
 	}
 	for text, want := range map[string]string{
-		"{a: 1, a: 2}":         `line 1: "a" is there twice`,
-		"[&x 1, *x]":           "is no number, text, bool, list or map",
-		"2020-01-02T03:04:05Z": "is no number, text, bool, list or map",
+		"{a: 1, a: 2}":         `line 1: duplicate key "a"`,
+		"[&x 1, *x]":           "is not a number, text, bool, list or map",
+		"2020-01-02T03:04:05Z": "is not a number, text, bool, list or map",
 	} {
 		var v Value
 		assert.ErrorContains(t, yaml.Unmarshal([]byte(text), &v), want)
@@ -118,7 +118,7 @@ func TestValueYAML(t *testing.T) {
 	}
 }
 
-// FuzzValue: what reads as a value shows and writes itself, and what it wrote reads as the same.
+// FuzzValue: a value that is read can be shown and encoded, and decodes to the same value.
 func FuzzValue(f *testing.F) {
 	for _, s := range []string{
 		`null`, `1`, `-0`, `1e-7`, `true`, `"send"`, `"4.8us"`, `"2.6 MB"`, `"10Gbps"`,
@@ -144,8 +144,8 @@ func FuzzValue(f *testing.F) {
 	})
 }
 
-// exact says that v holds no quantity beyond the whole numbers that a float64 has, which units
-// shows rounded.
+// exact reports whether v holds only quantities that a float64 represents exactly; units shows
+// larger ones rounded.
 func exact(v Value) bool {
 	switch x := v.x.(type) {
 	case []Value:

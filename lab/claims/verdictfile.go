@@ -8,10 +8,11 @@ import (
 	"strings"
 )
 
-const verdictHeader = `# The verdict on each claim of %s that runs at full scale (docs/lab) and at small scale
-# (make lab-small) must give. expect repeats the catalogue's condition. bin/lab check compares runs
-# with this file, and bin/lab check --update writes what runs said; reasons are written by hand and
-# kept as long as their verdict stays. machine: true marks a value that the machine decides.
+const verdictHeader = `# Expected verdicts on the claims of %s, at full scale (docs/lab) and at
+# small scale (make lab-small). expect repeats the catalogue's condition. bin/lab check compares
+# runs with this file, and bin/lab check --update writes the verdicts of runs into it. Reasons are
+# written by hand and kept as long as their verdict stays. machine: true marks a value that depends
+# on the machine.
 `
 
 // verdictWidth is the width of the lines of a file of verdicts.
@@ -65,7 +66,7 @@ func (v *ExpectedVerdict) write(b *bytes.Buffer, s Scale) {
 	}
 }
 
-// writeText writes a text under a key: in quotes where it fits into the line, else folded.
+// writeText writes a text under a key: in quotes if it fits into the line, folded otherwise.
 func writeText(b *bytes.Buffer, indent, key, text string) {
 	words := strings.Fields(text)
 	line := indent + key + ": '" + strings.ReplaceAll(strings.Join(words, " "), "'", "''") + "'"

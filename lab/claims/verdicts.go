@@ -12,7 +12,7 @@ import (
 //go:embed verdicts/*.yaml
 var verdictFiles embed.FS
 
-// Outcome is what a run says about a claim, in one word.
+// Outcome is the outcome of a claim, in one word.
 type Outcome string
 
 // The outcomes.
@@ -33,8 +33,8 @@ func (v *Verdict) Outcome() Outcome {
 	return Fails
 }
 
-// ExpectedVerdict is the committed verdict on a claim at one scale. A run agrees with it or is an
-// error.
+// ExpectedVerdict is the committed verdict on a claim at one scale. A run that does not agree with
+// it is an error.
 type ExpectedVerdict struct {
 	Verdict Outcome `yaml:"verdict"`
 	// Machine marks a value that is a property of the machine that runs the experiment, such as
@@ -59,8 +59,8 @@ func (v *ExpectedVerdict) validate() string {
 	return ""
 }
 
-// verdictEntry is a claim in a file of verdicts. Expect and ExpectSmall repeat the catalogue's
-// conditions, for the reader; CheckVerdicts compares them.
+// verdictEntry is the entry of a claim in a file of verdicts. Expect and ExpectSmall repeat the
+// catalogue's conditions for the reader; CheckVerdicts compares them.
 type verdictEntry struct {
 	Claim       string           `yaml:"claim"`
 	Expect      string           `yaml:"expect"`
@@ -85,8 +85,8 @@ func (c *Claim) Expected(s Scale) *ExpectedVerdict {
 	return *c.verdicts.at(s)
 }
 
-// ReadVerdicts replaces the verdicts of all claims by those in PAPER.yaml of fsys, for each paper.
-// A paper without a file has none. CheckVerdicts says what the files lack.
+// ReadVerdicts replaces the verdicts on all claims by those in PAPER.yaml of fsys, for each paper.
+// A paper without a file has none. CheckVerdicts returns what the files lack.
 func (c *Catalogue) ReadVerdicts(fsys fs.FS) error {
 	for _, e := range c.Experiments {
 		for i := range e.Claims {
@@ -112,10 +112,10 @@ func (c *Catalogue) ReadVerdicts(fsys fs.FS) error {
 	return nil
 }
 
-// attach gives a claim its verdicts.
+// attach sets the verdicts of a claim.
 func (c *Catalogue) attach(entry *verdictEntry) error {
 	if entry == nil || entry.Claim == "" {
-		return errors.New("an entry names no claim")
+		return errors.New("an entry without a claim")
 	}
 	claim := c.claim(entry.Claim)
 	if claim == nil {
@@ -139,11 +139,12 @@ func (c *Catalogue) claim(id string) *Claim {
 
 // CheckVerdicts returns what is wrong with the committed verdicts: claims without an entry or
 // without a verdict at small scale, entries of claims that the catalogue does not have, conditions
-// that are not the catalogue's, unknown words, and missing reasons.
+// that differ from the catalogue's, unknown words, and missing reasons.
 func (c *Catalogue) CheckVerdicts() []string {
 	var problems []string
 	for _, id := range c.strays {
-		problems = append(problems, id+": the catalogue has no such claim, but a committed verdict")
+		problems = append(problems, id+
+			": a verdict is committed, but the catalogue has no such claim")
 	}
 	for _, e := range c.Experiments {
 		for i := range e.Claims {

@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// minimalVerdicts is of minimalPaper. At full scale p/a/fast holds, p/a/full fails.
+// minimalVerdicts are the verdicts on minimalPaper. At full scale p/a/fast holds and p/a/full
+// fails.
 const minimalVerdicts = `
 - claim: p/a/fast
   expect: <= 1ms
@@ -46,8 +47,8 @@ func TestExpected(t *testing.T) {
 	assert.Nil(t, c.Find("p/a").Claim("full").Expected(FullScale))
 }
 
-// TestCommittedVerdicts: the verdicts that are built into the program are on the claims of the
-// catalogue, on all of them, and have reasons. Every experiment has a run at full scale.
+// TestCommittedVerdicts: the verdicts that are built into the program cover all claims of the
+// catalogue and no others, and have reasons. Every experiment has a run at full scale.
 func TestCommittedVerdicts(t *testing.T) {
 	c := load(t)
 	for _, problem := range c.CheckVerdicts() {
@@ -82,11 +83,14 @@ func TestCommittedVerdicts(t *testing.T) {
 
 func TestCheckVerdicts(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
-		{"p/a/full", "p/a/empty", "p/a/empty: the catalogue has no such claim"},
+		{"p/a/full", "p/a/empty",
+			"p/a/empty: a verdict is committed, but the catalogue has no such claim"},
 		{"p/a/full", "p/a/empty", "p/a/full: no verdict is committed"},
-		{"p/b/right", "q/b/right", "q/b/right: the catalogue has no such claim"},
+		{"p/b/right", "q/b/right",
+			"q/b/right: a verdict is committed, but the catalogue has no such claim"},
 		{"<= 1ms", "<= 2ms",
-			`p/a/fast: its verdict is on "<= 2ms", small ""; the catalogue expects "<= 1ms", small ""`},
+			`p/a/fast: its verdict is on "<= 2ms", small ""; ` +
+				`the catalogue expects "<= 1ms", small ""`},
 		{"  expect_small: '>= 0.8'\n", "", `the catalogue expects ">= 0.9", small ">= 0.8"`},
 		{"  small: {verdict: holds}\n", "", "p/b/right: no verdict at small scale is committed"},
 		{"verdict: fails, reason: the buffer is ours", "verdict: fails",
@@ -108,8 +112,8 @@ func TestCheckVerdicts(t *testing.T) {
 func TestReadVerdictsErrors(t *testing.T) {
 	for _, c := range []struct{ old, new, want string }{
 		{"p/a/full", "p/a/fast", "claims: verdicts: p.yaml: p/a/fast: duplicate entry"},
-		{"claim: p/a/full", "claim: ''", "claims: verdicts: p.yaml: an entry names no claim"},
-		{"- claim: p/b", "-\n- claim: p/b", "claims: verdicts: p.yaml: an entry names no claim"},
+		{"claim: p/a/full", "claim: ''", "claims: verdicts: p.yaml: an entry without a claim"},
+		{"- claim: p/b", "-\n- claim: p/b", "claims: verdicts: p.yaml: an entry without a claim"},
 		{"expect:", "expects:", "claims: verdicts: claims: p.yaml: yaml: "},
 	} {
 		require.Contains(t, minimalVerdicts, c.old)
@@ -121,8 +125,8 @@ func TestReadVerdictsErrors(t *testing.T) {
 	}
 }
 
-// TestCompare: whatever differs from the committed verdict is a problem, in both directions,
-// whether or not the run has a note.
+// TestCompare: any difference from the committed verdict is a problem, in both directions, whether
+// or not the run has a note.
 func TestCompare(t *testing.T) {
 	fast := func(pass *bool) Verdict { return Verdict{"p/a/fast", Text("2ms"), pass, "a note"} }
 	full := func(pass *bool) Verdict { return Verdict{"p/a/full", Number(0.5), pass, "a note"} }
@@ -135,9 +139,11 @@ func TestCompare(t *testing.T) {
 		{"holds as before", FullScale, fast(yes()), ""},
 		{"fails as before", FullScale, full(no()), ""},
 		{"held and fails", FullScale, fast(no()),
-			"p/a/fast: fails at full scale, but the committed verdict is holds: expected <= 1ms, got 2ms: a note"},
+			"p/a/fast: fails at full scale, but the committed verdict is holds: " +
+				"expected <= 1ms, got 2ms: a note"},
 		{"failed and holds", FullScale, full(yes()),
-			"p/a/full: holds at full scale, but the committed verdict is fails; update the verdict: " +
+			"p/a/full: holds at full scale, but the committed verdict is fails; " +
+				"update the verdict: " +
 				"expected >= 0.9, got 0.5: a note"},
 		{"held and is not judged", FullScale, fast(nil),
 			"p/a/fast: not judged at full scale, but the committed verdict is holds"},
@@ -166,7 +172,7 @@ func TestCompare(t *testing.T) {
 }
 
 // TestUpdateVerdicts: after an update the result agrees, unchanged verdicts have kept their
-// reasons, and the file reads back as it was written.
+// reasons, and the file decodes to what was encoded.
 func TestUpdateVerdicts(t *testing.T) {
 	c, dir := withVerdicts(t, minimalVerdicts), t.TempDir()
 	e := c.Find("p/a")
@@ -196,7 +202,7 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Error(t, back.WriteVerdicts(filepath.Join(dir, "nowhere"), "p"))
 }
 
-// TestUpdateOfWhatSmallDoesNotJudge: the reason is that, not the note of the run.
+// TestUpdateOfWhatSmallDoesNotJudge: the reason is onlyFull, not the note of the run.
 func TestUpdateOfWhatSmallDoesNotJudge(t *testing.T) {
 	e := withVerdicts(t, "[]").Find("p/a")
 	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}
@@ -206,7 +212,7 @@ func TestUpdateOfWhatSmallDoesNotJudge(t *testing.T) {
 		e.Claim("full").Expected(SmallScale))
 }
 
-// TestVerdictFilesArePapers: no file of verdicts is left out.
+// TestVerdictFilesArePapers: every file of verdicts belongs to a paper.
 func TestVerdictFilesArePapers(t *testing.T) {
 	files, err := verdictFiles.ReadDir("verdicts")
 	require.NoError(t, err)

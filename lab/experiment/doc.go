@@ -1,7 +1,8 @@
-// Package experiment is what an experiment of the lab is written against. An experiment is one
-// short file: which simulations it needs ([Experiment.Cells]), one of them ([Experiment.Run]), and
-// what all of them together say about the claims of the catalogue ([Experiment.Judge]) and show in
-// figures ([Experiment.Figures]).
+// Package experiment defines the experiments of the lab. An experiment is one short file: the
+// simulations it needs ([Experiment.Cells]), the code of one of them ([Experiment.Run]), the values
+// of
+// the catalogue's claims computed from all of them ([Experiment.Judge]), and figures
+// ([Experiment.Figures]).
 //
 //	package fabriclab
 //
@@ -9,7 +10,7 @@
 //	var incast = &experiment.Experiment{
 //		ID: "fabric/incast",
 //		Cells: func(s experiment.Scale) []experiment.Cell {
-//			return experiment.Sweep("n=%d", experiment.At(s, []int{2, 8, 32, 128}, []int{2, 8})...)
+//			return experiment.Sweep("n=%d", experiment.At(s, []int{2, 8, 32}, []int{2, 8})...)
 //		},
 //		Run: func(j *experiment.Job) error {
 //			net := star(j.Params.(int), j.Seed)
@@ -22,8 +23,9 @@
 //			return nil
 //		},
 //		Judge: func(r *experiment.Results) {
+//			tail := func(cell string) float64 { return r.Cell(cell).Values("fct").Percentile(99) }
 //			r.Claim("largest-fct", experiment.Seconds(r.Values("fct").Max()))
-//			r.Claim("tail", r.Cell("n=8").Values("fct").Percentile(99)/r.Cell("n=2").Values("fct").Percentile(99))
+//			r.Claim("tail", tail("n=8")/tail("n=2"))
 //			r.Note("tail", "the paper's hosts have two ports")
 //		},
 //		Figures: func(r *experiment.Results) []figure.Figure {
@@ -37,9 +39,9 @@
 //	}
 //
 // A cell is simulated once for each seed, in any order, on any machine; the same cell and seed must
-// give the same record. What a simulation found is in its record and nowhere else, so Judge and
-// Figures must be functions of the records: they run again, without a simulation, when somebody
-// asks for a report. A claim is judged on the data of all seeds together.
+// give the same record. Judge and Figures must depend on the records alone: a report runs them
+// again
+// without a simulation. A claim is judged on the data of all seeds together.
 //
 // By convention records are in SI units (seconds, bytes, bits per second), and figures scale them.
 //

@@ -7,30 +7,30 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// Experiment is one experiment of the catalogue, as code.
+// Experiment is the code of one experiment of the catalogue.
 type Experiment struct {
-	// ID is the one in the catalogue: paper/figure.
+	// ID is the catalogue's: paper/figure.
 	ID string
-	// Seeds answers with how many seeds each cell is simulated. Nil: 3 at full scale, 1 at small.
+	// Seeds returns the number of seeds for each cell. Nil means 3 at full scale and 1 at small.
 	Seeds func(Scale) int
-	// Cells answers the simulations that the experiment consists of. Nil: one, which needs no name.
+	// Cells returns the simulations of the experiment. Nil means one, without a name.
 	Cells func(Scale) []Cell
-	// Run simulates one cell with one seed. Several run at the same time.
+	// Run simulates one cell with one seed. Several calls run concurrently.
 	Run func(*Job) error
-	// Judge computes what the claims are about from the records of all jobs.
+	// Judge computes the values of the claims from the records of all jobs.
 	Judge func(*Results)
-	// Figures draws the records of all jobs. Nil: nothing to see.
+	// Figures draws the records of all jobs. Nil means no figures.
 	Figures func(*Results) []figure.Figure
 }
 
-// Cell is one of the simulations that an experiment consists of.
+// Cell is one of the simulations of an experiment.
 type Cell struct {
 	Name string // unique in its experiment: n=8
-	// what Run needs to know; of a type that is written as JSON, which is kept with the record
+	// parameters of Run, of a type that encodes as JSON, which is kept with the record
 	Params any
 }
 
-// Scale is how large an experiment is run.
+// Scale is the scale at which an experiment runs.
 type Scale = claims.Scale
 
 // The scales.
@@ -39,7 +39,7 @@ const (
 	Small = claims.SmallScale
 )
 
-// At answers full at full scale and small at small scale.
+// At returns full at full scale and small at small scale.
 func At[T any](s Scale, full, small T) T {
 	if s == Full {
 		return full
@@ -47,7 +47,7 @@ func At[T any](s Scale, full, small T) T {
 	return small
 }
 
-// Sweep answers a cell for each of params, named by a format of it: Sweep("n=%d", 2, 8).
+// Sweep returns a cell for each of params, named by formatting it: Sweep("n=%d", 2, 8).
 func Sweep[P any](format string, params ...P) []Cell {
 	cells := make([]Cell, len(params))
 	for i, p := range params {
@@ -56,7 +56,7 @@ func Sweep[P any](format string, params ...P) []Cell {
 	return cells
 }
 
-// SeedsAt answers with how many seeds each cell is simulated.
+// SeedsAt returns the number of seeds for each cell.
 func (e *Experiment) SeedsAt(s Scale) int {
 	if e.Seeds != nil {
 		return e.Seeds(s)
@@ -64,7 +64,7 @@ func (e *Experiment) SeedsAt(s Scale) int {
 	return At(s, 3, 1)
 }
 
-// CellsAt answers the cells, or an error when they are none or their names are not unique.
+// CellsAt returns the cells. It is an error if there are none or if their names are not unique.
 func (e *Experiment) CellsAt(s Scale) ([]Cell, error) {
 	if e.Cells == nil {
 		return []Cell{{Name: "all"}}, nil
@@ -73,7 +73,7 @@ func (e *Experiment) CellsAt(s Scale) ([]Cell, error) {
 	seen := map[string]bool{}
 	for _, c := range cells {
 		if c.Name == "" || seen[c.Name] {
-			return nil, fmt.Errorf("experiment: %s: cell name %q is empty or there twice", e.ID,
+			return nil, fmt.Errorf("experiment: %s: cell name %q is empty or a duplicate", e.ID,
 				c.Name)
 		}
 		seen[c.Name] = true

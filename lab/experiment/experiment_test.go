@@ -34,8 +34,8 @@ func TestSeedsAndCells(t *testing.T) {
 func TestCellErrors(t *testing.T) {
 	for want, cells := range map[string][]Cell{
 		"experiment: demo/one: no cells at small scale":                 {},
-		`experiment: demo/one: cell name "" is empty or there twice`:    {{}},
-		`experiment: demo/one: cell name "n=1" is empty or there twice`: Sweep("n=%d", 1, 2, 1),
+		`experiment: demo/one: cell name "" is empty or a duplicate`:    {{}},
+		`experiment: demo/one: cell name "n=1" is empty or a duplicate`: Sweep("n=%d", 1, 2, 1),
 	} {
 		_, err := (&Experiment{ID: "demo/one", Cells: func(Scale) []Cell {
 			return cells

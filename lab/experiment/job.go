@@ -2,7 +2,7 @@ package experiment
 
 import "context"
 
-// Job is the simulation of one cell with one seed, and takes down what it finds. It belongs to the
+// Job is the simulation of one cell with one seed, and records its results. It belongs to the
 // goroutine of Run.
 type Job struct {
 	Cell
@@ -14,7 +14,7 @@ type Job struct {
 	record   *Record
 }
 
-// NewJob answers a job that has found nothing yet. progress may be nil.
+// NewJob returns a job with an empty record. progress may be nil.
 func NewJob(ctx context.Context, c Cell, s Scale, seed uint64,
 	progress func(fraction float64)) *Job {
 	if progress == nil {
@@ -23,22 +23,22 @@ func NewJob(ctx context.Context, c Cell, s Scale, seed uint64,
 	return &Job{Cell: c, Scale: s, Seed: seed, ctx: ctx, progress: progress, record: &Record{}}
 }
 
-// Context ends when nobody wants the result any more. A simulation of more than seconds looks at it
-// from time to time and returns its error.
+// Context is done when the result is no longer needed. A simulation of more than a few seconds
+// checks it from time to time and returns its error.
 func (j *Job) Context() context.Context { return j.ctx }
 
-// Progress tells who waits how much of the simulation is done, from 0 to 1.
+// Progress reports the completed fraction of the simulation, from 0 to 1.
 func (j *Job) Progress(fraction float64) { j.progress(fraction) }
 
-// Value takes down numbers under a name, behind those that are there. A number that stands for
-// itself and the samples of a distribution are the same thing; infinite ones are kept.
+// Value appends numbers to the values of a name. A single number is recorded like the samples of a
+// distribution; infinite numbers are kept.
 func (j *Job) Value(name string, v ...float64) {
 	values := j.record.values(name)
 	*values = append(*values, v...)
 }
 
-// Series answers the series of a name, to which points are added.
+// Series returns the series of a name, to which points are added.
 func (j *Job) Series(name string) *Series { return j.record.series(name) }
 
-// Record answers what the job has taken down.
+// Record returns the record of the job.
 func (j *Job) Record() *Record { return j.record }

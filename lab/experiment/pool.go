@@ -5,23 +5,23 @@ import (
 	"slices"
 )
 
-// Done is a job that ended well.
+// Done is a job that ended without an error.
 type Done struct {
 	Cell
 	Seed   uint64
 	Record *Record
 }
 
-// Pool is some jobs of an experiment, whose data count together.
+// Pool is a set of jobs of an experiment whose data are combined.
 type Pool struct {
-	Name   string // of the cell, if it is the jobs of one
+	Name   string // of the cell, if these are the jobs of one
 	Params any    // of that cell
 
 	jobs     []Done
 	problems *problems
 }
 
-// Cells answers a pool for each cell, in the experiment's order.
+// Cells returns a pool for each cell, in the experiment's order.
 func (p Pool) Cells() []Pool {
 	var out []Pool
 	for _, j := range p.jobs {
@@ -35,8 +35,8 @@ func (p Pool) Cells() []Pool {
 	return out
 }
 
-// Seeds answers a pool for each seed, in order: what one seed found, for comparisons seed by seed
-// and for time series, of which a figure shows one.
+// Seeds returns a pool for each seed, in order, for comparisons seed by seed and for time series,
+// of which a figure shows one.
 func (p Pool) Seeds() []Pool {
 	var seeds []uint64
 	for _, j := range p.jobs {
@@ -56,8 +56,8 @@ func (p Pool) Seeds() []Pool {
 	return out
 }
 
-// Cell answers the jobs of the cell of a name. One that is not there is a mistake in the
-// experiment, which fails.
+// Cell returns the jobs of the named cell. An unknown name is a mistake in the experiment, which
+// fails.
 func (p Pool) Cell(name string) Pool {
 	for _, c := range p.Cells() {
 		if c.Name == name {
@@ -68,8 +68,8 @@ func (p Pool) Cell(name string) Pool {
 	return Pool{Name: name, problems: p.problems}
 }
 
-// Values answers the values of a name, those of all jobs behind each other. A name that no job has
-// is a mistake in the experiment, which fails; one without numbers is not.
+// Values returns the named values of all jobs, concatenated. A name that no job has is a mistake in
+// the experiment, which fails; a name without numbers is not.
 func (p Pool) Values(name string) Values {
 	var out Values
 	found := false
@@ -86,8 +86,8 @@ func (p Pool) Values(name string) Values {
 	return out
 }
 
-// Series answers the series of a name, those of all jobs behind each other. A name that no job has
-// is a mistake, as for Values.
+// Series returns the named series of all jobs, concatenated. A name that no job has is a mistake,
+// as for Values.
 func (p Pool) Series(name string) Series {
 	var out Series
 	found := false
@@ -106,7 +106,7 @@ func (p Pool) Series(name string) Series {
 
 func (p Pool) missing(what, name string) {
 	switch {
-	case len(p.jobs) == 0: // there is no such cell, which has been said
+	case len(p.jobs) == 0: // the cell does not exist, which has been reported
 	case p.Name == "":
 		p.problems.add("no %s %q", what, name)
 	default:
@@ -114,7 +114,7 @@ func (p Pool) missing(what, name string) {
 	}
 }
 
-// problems are mistakes in an experiment, each once.
+// problems are the mistakes in an experiment, without duplicates.
 type problems struct{ list []string }
 
 func (p *problems) add(format string, args ...any) {

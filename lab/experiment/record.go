@@ -6,8 +6,8 @@ import (
 	"iter"
 )
 
-// Record is what one job found: named values and named series, in the order in which the names came
-// up. It is written as JSON.
+// Record is what one job recorded: named values and named series, in the order of their first use.
+// It is written as JSON.
 type Record struct {
 	v []*namedValues
 	s []*namedSeries
@@ -23,7 +23,7 @@ type namedSeries struct {
 	Series
 }
 
-// values answers the values of a name, new ones if need be.
+// values returns the values of a name, which it adds if need be.
 func (r *Record) values(name string) *Values {
 	for _, n := range r.v {
 		if n.Name == name {
@@ -34,7 +34,7 @@ func (r *Record) values(name string) *Values {
 	return &r.v[len(r.v)-1].Values
 }
 
-// series answers the series of a name, a new one if need be.
+// series returns the series of a name, which it adds if need be.
 func (r *Record) series(name string) *Series {
 	for _, n := range r.s {
 		if n.Name == name {
@@ -87,14 +87,14 @@ func (r *Record) UnmarshalJSON(data []byte) error {
 	names := map[string]bool{}
 	for _, n := range in.Values {
 		if n == nil || names[n.Name] {
-			return fmt.Errorf("experiment: record: values are null or there twice")
+			return fmt.Errorf("experiment: record: values are null or duplicate")
 		}
 		names[n.Name] = true
 	}
 	clear(names)
 	for _, n := range in.Series {
 		if n == nil || names[n.Name] {
-			return fmt.Errorf("experiment: record: a series is null or there twice")
+			return fmt.Errorf("experiment: record: a series is null or duplicate")
 		}
 		if len(n.X) != len(n.Y) {
 			return fmt.Errorf("experiment: record: series %q has %d x for %d y", n.Name, len(n.X),

@@ -32,27 +32,29 @@ func TestJobTakesDown(t *testing.T) {
 	require.NoError(t, err)
 	assert.JSONEq(t, `{
 		"values": [{"name": "fct", "values": [2, 1, "+Inf"]}, {"name": "drops", "values": []}],
-		"series": [{"name": "queue", "x": [0, 1], "y": [10, 20]}, {"name": "rate", "x": [], "y": []}]
+		"series": [
+			{"name": "queue", "x": [0, 1], "y": [10, 20]}, {"name": "rate", "x": [], "y": []}]
 	}`, string(text))
-	NewJob(t.Context(), Cell{}, Small, 1, nil).Progress(1) // nobody listens
+	NewJob(t.Context(), Cell{}, Small, 1, nil).Progress(1) // without a listener
 }
 
 func TestRecordErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`[]`:                 "cannot unmarshal",
-		`{"values": [null]}`: "values are null or there twice",
-		`{"series": [null]}`: "a series is null or there twice",
-		`{"values": [{"name": "a"}, {"name": "a"}]}`: "values are null or there twice",
-		`{"series": [{"name": "a"}, {"name": "a"}]}`: "a series is null or there twice",
+		`{"values": [null]}`: "values are null or duplicate",
+		`{"series": [null]}`: "a series is null or duplicate",
+		`{"values": [{"name": "a"}, {"name": "a"}]}`: "values are null or duplicate",
+		`{"series": [{"name": "a"}, {"name": "a"}]}`: "a series is null or duplicate",
 		`{"series": [{"name": "a", "x": [1]}]}`:      `series "a" has 1 x for 0 y`,
 	} {
 		assert.ErrorContains(t, json.Unmarshal([]byte(text), &Record{}), want, text)
 	}
 }
 
-// FuzzRecord: a record that is read is written and read as the same.
+// FuzzRecord: a record that decodes is encoded and decoded as the same.
 func FuzzRecord(f *testing.F) {
-	f.Add([]byte(`{"values":[{"name":"fct","values":[2,1,"+Inf"]}],"series":[{"name":"queue","x":[0,"NaN"],"y":[10,20]}]}`))
+	f.Add([]byte(`{"values":[{"name":"fct","values":[2,1,"+Inf"]}],` +
+		`"series":[{"name":"queue","x":[0,"NaN"],"y":[10,20]}]}`))
 	f.Add([]byte(`{"series":[{"name":"a","x":[1]}]}`))
 	f.Add([]byte(`{}`))
 	f.Add([]byte(`null`))

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Results are the jobs of a whole experiment, all of which ended well, and what Judge says about
-// the claims.
+// Results are the jobs of a whole experiment, all of which succeeded, and the claims' values that
+// Judge sets.
 type Results struct {
 	Pool
 	Scale Scale
@@ -30,8 +30,9 @@ func NewResults(s Scale, jobs []Done) *Results {
 	}
 }
 
-// Claim gives the value of a claim, by its short name. v is a number or numbers (in the unit of the
-// claim's metric), a bool, a text, a quantity of package units, or whatever claims.Value holds.
+// Claim sets the value of a claim, by its short name. v is a number or numbers (in the unit of the
+// claim's metric), a bool, a text, a quantity of package units, a Keyed of these, or a
+// claims.Value.
 func (r *Results) Claim(short string, v any) {
 	value, err := valueOf(v)
 	if err != nil {
@@ -44,14 +45,14 @@ func (r *Results) Claim(short string, v any) {
 	r.values[short] = value
 }
 
-// Note comments on the value of a claim, or says why it has none. It does not change the verdict:
-// why a claim is expected to fail is in lab/claims/verdicts.
+// Note comments on the value of a claim, or explains why it has none. It does not change the
+// verdict: the reasons of verdicts are in lab/claims/verdicts.
 func (r *Results) Note(short, format string, args ...any) {
 	r.notes[short] = fmt.Sprintf(format, args...)
 }
 
-// Verdicts answers the values and the notes of the claims, by their short names, and what was wrong
-// with the experiment's Judge and Figures so far.
+// Verdicts returns the values and the notes of the claims, by their short names, and the mistakes
+// of Judge and Figures so far.
 func (r *Results) Verdicts() (values map[string]claims.Value, notes map[string]string, err error) {
 	if len(r.problems.list) > 0 {
 		err = errors.New(strings.Join(r.problems.list, "; "))
@@ -63,6 +64,8 @@ func valueOf(v any) (claims.Value, error) {
 	switch v := v.(type) {
 	case claims.Value:
 		return v, nil
+	case Keyed:
+		return v.value()
 	case float64:
 		return claims.Number(v), nil
 	case int:
@@ -85,8 +88,8 @@ func valueOf(v any) (claims.Value, error) {
 	return claims.Value{}, fmt.Errorf("a value cannot be a %T", v)
 }
 
-// Seconds is a number of seconds as the value of a claim about a time. Infinite ones, and NaN
-// (nothing was measured), stay what they are.
+// Seconds returns a number of seconds as the value of a claim about a time. Infinity and NaN
+// (nothing was measured) are kept.
 func Seconds(s float64) claims.Value {
 	ps := s * float64(units.Second)
 	switch {

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// results are those of two cells with two seeds. The value "share" is 10·cell + seed; "rate" is a
-// series at x = 0, 1; "rare" is there in one job only, and empty.
+// results returns the results of two cells with two seeds. The value "share" is 10·cell + seed;
+// "rate" is a series at x = 0, 1; "rare" is in one job only, and empty.
 func results(t *testing.T) *Results {
 	var jobs []Done
 	for _, c := range Sweep("n=%d", 1, 2) {
@@ -49,7 +49,7 @@ func TestPools(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestMistakesAreNotMissed: a name that is misspelt must not become an empty figure.
+// TestMistakesAreNotMissed: a misspelt name must not become an empty figure.
 func TestMistakesAreNotMissed(t *testing.T) {
 	for want, mistake := range map[string]func(r *Results){
 		`no values "fct"`:                func(r *Results) { r.Values("fct") },
@@ -101,9 +101,9 @@ func TestClaim(t *testing.T) {
 }
 
 func TestSeconds(t *testing.T) {
-	assert.Equal(t, "infinite", Seconds(math.Inf(1)).String(), "what never happened")
+	assert.Equal(t, "infinite", Seconds(math.Inf(1)).String(), "an event that never happened")
 	assert.Equal(t, "infinite", Seconds(1e300).String())
-	assert.True(t, Seconds(math.NaN()).IsNull(), "what was not measured")
+	assert.True(t, Seconds(math.NaN()).IsNull(), "a quantity that was not measured")
 }
 
 func claimed(t *testing.T, v any) claims.Value {

@@ -8,11 +8,11 @@ import (
 	"strconv"
 )
 
-// Values are numbers under one name, in the order in which they were taken down. Of no numbers,
+// Values are the numbers of one name, in the order in which they were recorded. Without numbers,
 // Mean, Min, Max and Percentile are NaN.
 type Values []float64
 
-// Sum adds them up.
+// Sum returns the sum.
 func (v Values) Sum() float64 {
 	sum := 0.0
 	for _, x := range v {
@@ -21,16 +21,17 @@ func (v Values) Sum() float64 {
 	return sum
 }
 
-// Mean is the arithmetic one.
+// Mean returns the arithmetic mean.
 func (v Values) Mean() float64 { return v.Sum() / float64(len(v)) }
 
-// Min is the smallest.
+// Min returns the smallest number.
 func (v Values) Min() float64 { return v.Percentile(0) }
 
-// Max is the largest.
+// Max returns the largest number.
 func (v Values) Max() float64 { return v.Percentile(100) }
 
-// Percentile is the nearest-rank one: the smallest number such that p percent are no larger.
+// Percentile returns the nearest-rank percentile: the smallest number such that at least p percent
+// are not larger.
 func (v Values) Percentile(p float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()
@@ -40,7 +41,7 @@ func (v Values) Percentile(p float64) float64 {
 	return slices.Sorted(slices.Values(v))[min(max(rank, 1), len(v))-1]
 }
 
-// Scaled answers them in another unit, k of which are one of theirs.
+// Scaled returns the numbers multiplied by k.
 func (v Values) Scaled(k float64) Values {
 	out := make(Values, len(v))
 	for i, x := range v {
@@ -49,7 +50,7 @@ func (v Values) Scaled(k float64) Values {
 	return out
 }
 
-// Series are points in the order in which they were taken down.
+// Series are points in the order in which they were recorded.
 type Series struct {
 	X Values `json:"x"`
 	Y Values `json:"y"`
@@ -61,10 +62,10 @@ func (s *Series) Add(x, y float64) {
 	s.Y = append(s.Y, y)
 }
 
-// Scaled answers the points in other units.
+// Scaled returns the points in other units.
 func (s Series) Scaled(kx, ky float64) Series { return Series{s.X.Scaled(kx), s.Y.Scaled(ky)} }
 
-// MarshalJSON writes the numbers so that each is read back as it was; JSON has no infinities and no
+// MarshalJSON encodes the numbers so that each decodes unchanged; JSON has no infinities and no
 // NaN, so they are strings.
 func (v Values) MarshalJSON() ([]byte, error) {
 	b := append(make([]byte, 0, 8*len(v)+2), '[')
@@ -81,7 +82,7 @@ func (v Values) MarshalJSON() ([]byte, error) {
 	return append(b, ']'), nil
 }
 
-// UnmarshalJSON reads what MarshalJSON wrote.
+// UnmarshalJSON decodes what MarshalJSON encodes.
 func (v *Values) UnmarshalJSON(data []byte) error {
 	var numbers []number
 	if err := json.Unmarshal(data, &numbers); err != nil {

@@ -57,8 +57,8 @@ func TestPercentile(t *testing.T) {
 	}
 }
 
-// TestPercentileIsNearestRank: at least p percent of the values are no larger, and of no smaller
-// value that is so.
+// TestPercentileIsNearestRank: at least p percent of the values are not larger, and this is true of
+// no smaller value.
 func TestPercentileIsNearestRank(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := Values(rapid.SliceOfN(rapid.Float64Range(-100, 100), 1, 50).Draw(t, "values"))
@@ -79,7 +79,7 @@ func TestPercentileIsNearestRank(t *testing.T) {
 	})
 }
 
-// anyNumber is any there is; NaN only as the one that comes back from JSON.
+// anyNumber generates any number; NaN only as the one that JSON decoding gives.
 var anyNumber = rapid.OneOf(rapid.Float64(), rapid.SampledFrom([]float64{
 	math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, math.SmallestNonzeroFloat64,
 	math.Copysign(0, -1),

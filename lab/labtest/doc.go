@@ -1,3 +1,3 @@
-// Package labtest has a catalogue of two small experiments, and the code of one, for tests of the
-// packages around it.
+// Package labtest provides a catalogue of two small experiments, and the code of one, for tests of
+// the packages around it.
 package labtest

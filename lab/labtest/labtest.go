@@ -17,8 +17,8 @@ import (
 //go:embed common.yaml catalogue.yaml verdicts.yaml
 var files embed.FS
 
-// Catalogue returns that of the paper demo, demo/dice and demo/coins, with its verdicts at both
-// scales: what Dice says, and that heads holds.
+// Catalogue returns the catalogue of the paper demo: demo/dice and demo/coins, with verdicts at
+// both scales that agree with Dice, and "holds" for heads.
 func Catalogue(t testing.TB) *claims.Catalogue {
 	t.Helper()
 	dir := fstest.MapFS{}
@@ -42,8 +42,8 @@ func Verdicts(t testing.TB) fstest.MapFS {
 	return fstest.MapFS{"demo.yaml": {Data: text}}
 }
 
-// Dice is the code of demo/dice. Of its claims mean holds, certain fails, and spread is judged at
-// full scale only, where it holds. demo/coins has no code.
+// Dice is the code of demo/dice. Its claim mean holds and certain fails; spread is judged at full
+// scale only, and holds there. demo/coins has no code.
 var Dice = &experiment.Experiment{
 	ID: "demo/dice",
 	Cells: func(s experiment.Scale) []experiment.Cell {

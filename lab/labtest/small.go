@@ -11,16 +11,16 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// OneGoroutine leaves a test out where the race detector runs, which is with -short.
+// OneGoroutine skips a test under -short, with which the race detector runs.
 func OneGoroutine(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and has nothing to find")
+		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
 	}
 }
 
-// Small runs experiments at small scale. The catalogue has them, every claim that is judged there
-// has a value, and the verdicts are the committed ones.
+// Small runs experiments at small scale. It requires that the catalogue has them, that every claim
+// judged at that scale has a value, and that the verdicts are the committed ones.
 func Small(t *testing.T, experiments []*experiment.Experiment) {
 	catalogue, err := claims.Load()
 	require.NoError(t, err)

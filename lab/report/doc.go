@@ -1,8 +1,10 @@
-// Package report makes one HTML page of what is in directories of results: every experiment with
-// its set-up, its figures, and its claims with the paper's value beside ours.
+// Package report makes an HTML page of directories of results: every experiment with its set-up,
+// its
+// figures, and its claims with the paper's value beside ours.
 //
-// The page stands alone. Styles and figures are in it, and it needs no script and no network; it
-// follows the reader's choice of light or dark, and prints. Made twice of the same results it has
+// The page is self-contained: it includes its styles and figures and needs neither scripts nor
+// network. It follows the reader's choice of light or dark, and prints. The same results always
+// give
 // the same bytes.
 //
 // The package imports claims, experiment, figure and runner.

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/lab/runner"
 )
 
-// Experiment is an experiment with what became of it.
+// Experiment is an experiment with its results.
 type Experiment struct {
 	*claims.Experiment
 	Scale    claims.Scale
@@ -37,13 +37,13 @@ type Claim struct {
 	Mark   claims.Outcome
 	Note   string
 
-	Verdict claims.ExpectedVerdict // committed at the scale of the run; the zero value if none is
+	Verdict claims.ExpectedVerdict // committed at the run's scale; zero value if none is
 	Agrees  bool                   // whether Mark is the committed verdict
 }
 
 func newExperiment(e *claims.Experiment) *Experiment { return &Experiment{Experiment: e} }
 
-// Setups are the paragraphs of the set-up, and of how a run at small scale differs.
+// Setups are the paragraphs of the set-up, and of the differences at small scale.
 func (v *Experiment) Setups() []string {
 	paragraphs := strings.Split(v.FullSetup(), "\n\n")
 	if v.Scale == claims.SmallScale {
@@ -54,7 +54,7 @@ func (v *Experiment) Setups() []string {
 	return paragraphs
 }
 
-// setPlan says how far the records are.
+// setPlan sets how many jobs are done, and how to run the rest.
 func (v *Experiment) setPlan(p *runner.Plan, s runner.State) {
 	v.Scale, v.Seeds = p.Scale, seedsText(p.Seeds)
 	v.Commit, v.Command = strings.Join(s.Commits, ", "), p.Command()
@@ -80,7 +80,8 @@ func (v *Experiment) readAny(dirs []string) error {
 			return err
 		}
 	}
-	return fmt.Errorf("report: %s: it has no claims.json, and this program cannot judge it", v.ID)
+	return fmt.Errorf("report: %s: no claims.json, and no code in this program to judge its "+
+		"records", v.ID)
 }
 
 // read reads claims.json and the figures beside it.
@@ -98,7 +99,7 @@ func (v *Experiment) read(dir string) error {
 	return err
 }
 
-// judged adds a claim with what a result says about it, and the committed verdict.
+// judged adds a claim with the verdict of a result and the committed verdict.
 func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
 	row := Claim{Claim: c, Expect: c.At(r.Scale).String(), Mark: claims.NotJudged}
 	i := slices.IndexFunc(r.Claims, func(d claims.Verdict) bool { return d.ID == c.ID })
@@ -136,7 +137,7 @@ func (c *Claim) count() Count {
 	return n
 }
 
-// Reason is why the committed verdict is what it is, where that is not the note of the run.
+// Reason returns the reason of the committed verdict, or "" if it is the note of the run.
 func (c *Claim) Reason() string {
 	if c.Verdict.Reason == strings.Join(strings.Fields(c.Note), " ") {
 		return ""

@@ -14,8 +14,8 @@ import (
 // Figure is a picture or a table on the page.
 type Figure struct {
 	Title string
-	// Image is the picture as a data URL. As an image, a file cannot bring script into the page,
-	// nor style, nor names that clash with another's.
+	// Image returns the picture as a data URL. A file shown as an image can bring neither scripts
+	// nor styles into the page, and its names cannot clash with another's.
 	Image template.URL
 	Table *figure.Table
 }
@@ -50,7 +50,7 @@ func readFigures(dir string) ([]Figure, error) {
 	return out, nil
 }
 
-// picture shows an SVG, which says in its title what it is.
+// picture returns an SVG as a figure with the title that is in it.
 func picture(name string, svg []byte) Figure {
 	doc := struct {
 		Title string `xml:"title"`

@@ -11,18 +11,19 @@ import (
 	"github.com/goroce/goroce/lab/runner"
 )
 
-// Lab is what results are about: the catalogue, and the experiments that this program can judge.
+// Lab is what results refer to: the catalogue, and the experiments that this program can judge.
 type Lab struct {
 	Catalogue   *claims.Catalogue
 	Experiments []*experiment.Experiment
 }
 
-// Gather reads results. The records of all directories are merged into the first one, and judged
-// there again by this program's experiments. Results without records (those that were committed) or
-// without code here are shown as they are.
+// Gather reads results. It merges the records of all directories into the first one and judges them
+// there again with this program's experiments. Results without records (those that were committed),
+// or of experiments without code here, are shown as they are.
 //
-// The page is there even with an error, which joins what is wrong with single experiments; the page
-// says it as well.
+// It returns a page even with an error. The error joins the problems of single experiments; the
+// page
+// shows them as well.
 func (l *Lab) Gather(dirs ...string) (*Page, error) {
 	ids, err := found(dirs)
 	if err != nil {
@@ -50,7 +51,7 @@ func (l *Lab) Gather(dirs ...string) (*Page, error) {
 	return page, errors.Join(problems...)
 }
 
-// found answers the ids of all experiments in directories.
+// found returns the ids of all experiments in directories.
 func found(dirs []string) ([]string, error) {
 	var all []string
 	for _, dir := range dirs {

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// Page is what a reader sees.
+// Page is the content of the HTML page.
 type Page struct {
 	Papers []*Paper
 	Count  Count
@@ -32,7 +32,7 @@ func (c *Count) add(d Count) {
 	c.Differ += d.Differ
 }
 
-// add puts an experiment behind those that are there.
+// add appends an experiment.
 func (p *Page) add(c *claims.Catalogue, e *Experiment) {
 	last := len(p.Papers) - 1
 	if last < 0 || p.Papers[last].Name != e.Paper() {

@@ -25,8 +25,8 @@ func lab(t *testing.T, x ...*experiment.Experiment) *Lab {
 	return &Lab{Catalogue: labtest.Catalogue(t), Experiments: x}
 }
 
-// play runs an experiment into a new directory.
-func play(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
+// runExperiment runs an experiment into a new directory.
+func runExperiment(t *testing.T, x *experiment.Experiment, shard runner.Shard) string {
 	t.Helper()
 	dir := t.TempDir()
 	p, err := runner.NewPlan(x, experiment.Small, 1)
@@ -44,7 +44,7 @@ func html(t *testing.T, p *Page) string {
 	return b.String()
 }
 
-// text is what a reader reads: elements and what they hide left out, blanks as one.
+// text returns the text of a page without elements and hidden content, with blanks collapsed.
 func text(t *testing.T, page string) string {
 	t.Helper()
 	var b strings.Builder
@@ -69,7 +69,7 @@ func text(t *testing.T, page string) string {
 }
 
 func TestPageTellsAll(t *testing.T) {
-	dir := play(t, labtest.Dice, runner.Shard{})
+	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
@@ -101,10 +101,9 @@ func TestPageTellsAll(t *testing.T) {
 	assert.NotContains(t, read, "coins", "of which there is nothing")
 }
 
-// TestPageStandsAlone: nothing in it is fetched, nothing runs, and what came from data is no
-// markup.
+// TestPageStandsAlone: the page fetches nothing and runs nothing, and data cannot become markup.
 func TestPageStandsAlone(t *testing.T) {
-	dir := play(t, labtest.Dice, runner.Shard{})
+	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
@@ -123,7 +122,8 @@ func TestPageStandsAlone(t *testing.T) {
 
 func TestSVGCannotBringMarkup(t *testing.T) {
 	f := picture("a.svg",
-		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title><script>alert(1)</script></svg>`))
+		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title>`+
+			`<script>alert(1)</script></svg>`))
 	assert.Equal(t, `a "b" <c>`, f.Title)
 	page := &Page{Papers: []*Paper{{Experiments: []*Experiment{
 		{Experiment: &claims.Experiment{ID: "demo/x"},
@@ -135,11 +135,13 @@ func TestSVGCannotBringMarkup(t *testing.T) {
 	assert.Contains(t, got, `alt="broken.svg"`)
 }
 
-// TestDifferingVerdictsAreShown: a claim that differs from its committed verdict, or has none.
+// TestDifferingVerdictsAreShown: the page marks claims that differ from their committed verdict or
+// have none.
 func TestDifferingVerdictsAreShown(t *testing.T) {
-	dir, l := play(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
+	dir, l := runExperiment(t, labtest.Dice, runner.Shard{}), lab(t, labtest.Dice)
 	verdicts := string(labtest.Verdicts(t)["demo.yaml"].Data)
-	flipped := strings.Replace(verdicts, "small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
+	flipped := strings.Replace(verdicts,
+		"small: {verdict: fails, reason: the die is <fair>}", "small: {verdict: holds}", 1)
 	require.NoError(t, l.Catalogue.ReadVerdicts(fstest.MapFS{"demo.yaml": {Data: []byte(flipped)}}))
 	page, err := l.Gather(dir)
 	require.NoError(t, err)
@@ -156,8 +158,8 @@ func TestDifferingVerdictsAreShown(t *testing.T) {
 }
 
 func TestShardsAreMerged(t *testing.T) {
-	a, b := play(t, labtest.Dice, runner.Shard{Index: 0, Count: 2}), play(t, labtest.Dice,
-		runner.Shard{Index: 1, Count: 2})
+	a := runExperiment(t, labtest.Dice, runner.Shard{Index: 0, Count: 2})
+	b := runExperiment(t, labtest.Dice, runner.Shard{Index: 1, Count: 2})
 	page, err := lab(t, labtest.Dice).Gather(a)
 	require.NoError(t, err)
 	assert.Contains(t, text(t, html(t, page)), "1 of 2 jobs are done, 0 failed: run it again.")
@@ -171,7 +173,7 @@ func TestShardsAreMerged(t *testing.T) {
 func TestFailuresAreShown(t *testing.T) {
 	x := *labtest.Dice
 	x.Run = func(*experiment.Job) error { return errors.New("the <die> fell off") }
-	page, err := lab(t, &x).Gather(play(t, &x, runner.Shard{}))
+	page, err := lab(t, &x).Gather(runExperiment(t, &x, runner.Shard{}))
 	require.NoError(t, err)
 	read := text(t, html(t, page))
 	assert.Contains(t, read, "demo/dice n=1 seed 1: the <die> fell off")
@@ -179,9 +181,9 @@ func TestFailuresAreShown(t *testing.T) {
 	assert.Contains(t, read, "none judged, incomplete")
 }
 
-// TestCommittedResultsAreShownAsTheyAre: without records, and without code.
+// TestCommittedResultsAreShownAsTheyAre: results without records, or without code here.
 func TestCommittedResultsAreShownAsTheyAre(t *testing.T) {
-	committed := play(t, labtest.Dice, runner.Shard{})
+	committed := runExperiment(t, labtest.Dice, runner.Shard{})
 	_, err := lab(t, labtest.Dice).Gather(committed)
 	require.NoError(t, err)
 	require.NoError(t, os.RemoveAll(filepath.Join(committed, "demo/dice/jobs")))
@@ -201,8 +203,9 @@ func TestWhatIsNotInOrderIsSaid(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 	}
-	put("demo/dice/claims.json", `{"experiment": "demo/dice", "scale": "full", "seeds": [1], "commit": "", "claims": [
-		{"id": "demo/dice/mean", "value": 0.123456789, "pass": true, "note": ""}]}`)
+	put("demo/dice/claims.json", `{"experiment": "demo/dice", "scale": "full", "seeds": [1],
+		"commit": "",
+		"claims": [{"id": "demo/dice/mean", "value": 0.123456789, "pass": true, "note": ""}]}`)
 	put("demo/coins/claims.json", `{"half`)
 	put("demo/cards/claims.json", `{}`)
 	page, err := lab(t).Gather(dir)
@@ -211,7 +214,7 @@ func TestWhatIsNotInOrderIsSaid(t *testing.T) {
 	require.NotNil(t, page)
 	got := html(t, page)
 	read := text(t, got)
-	assert.Contains(t, read, "demo/dice/certain: it is missing")
+	assert.Contains(t, read, "demo/dice/certain: missing from the result")
 	assert.Contains(t, read, "○ not judged missing fails differs the die is <fair>")
 	assert.Contains(t, got, `<td title="0.123456789">0.1235</td>`)
 	assert.Contains(t, read, "demo/coins/claims.json", "the error is on the page")

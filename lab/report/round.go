@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// manyDigits is a number with more decimals than anybody reads.
+// manyDigits matches a number with more decimals than the page shows.
 var manyDigits = regexp.MustCompile(`\d+\.\d{4,}`)
 
-// rounded answers a value's text with numbers of four digits.
+// rounded returns a value's text with numbers of four digits.
 func rounded(text string) string {
 	return manyDigits.ReplaceAllStringFunc(text, func(number string) string {
 		x, err := strconv.ParseFloat(number, 64)

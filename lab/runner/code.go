@@ -9,16 +9,16 @@ import (
 	"runtime/debug"
 )
 
-// Code is which code did a task.
+// Code identifies the code that did a task.
 type Code struct {
-	// ID is the commit, or when files were changed after it, the hash of the executable.
+	// ID is the commit or, if files were changed after it, the hash of the executable.
 	ID string `json:"id"`
-	// Commit is the commit, with "+changes" behind it when files were changed after it; "unknown"
-	// in a binary that was built without version control.
+	// Commit is the commit, followed by "+changes" if files were changed after it; "unknown" in a
+	// binary that was built without version control.
 	Commit string `json:"commit"`
 }
 
-// ThisCode answers the code of the running program.
+// ThisCode returns the code of the running program.
 func ThisCode() (Code, error) {
 	info, _ := debug.ReadBuildInfo()
 	if info == nil {
@@ -34,7 +34,7 @@ func ThisCode() (Code, error) {
 	}
 	hash, err := executableHash()
 	if err != nil {
-		return Code{}, fmt.Errorf("runner: which code this is: %w", err)
+		return Code{}, fmt.Errorf("runner: identifying the code: %w", err)
 	}
 	if commit == "" {
 		return Code{ID: hash, Commit: "unknown"}, nil

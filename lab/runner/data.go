@@ -8,10 +8,10 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// dataCSV writes records in long form. Points of a series have x and y, a value has only y.
+// dataCSV encodes records in long form. Points of a series have x and y, a value has only y.
 func dataCSV(done []experiment.Done) []byte {
 	var b bytes.Buffer
-	w := csv.NewWriter(&b) // to memory: does not fail
+	w := csv.NewWriter(&b) // writes to memory, which cannot fail
 	w.Write([]string{"cell", "seed", "name", "x", "y"})
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 	for _, d := range done {

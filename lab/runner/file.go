@@ -6,12 +6,12 @@ import (
 	"path/filepath"
 )
 
-// writeFile puts a file into its place at once: whoever reads sees all of it or what was before.
+// writeFile replaces a file atomically: readers see the new content or the old.
 func writeFile(path string, data []byte) error {
 	return replace(path, func(beside string) error { return os.WriteFile(beside, data, 0o644) })
 }
 
-// replace is writeFile of what write puts into the file of the name that it gets.
+// replace is writeFile for the content that write puts into the file whose name it is given.
 func replace(path string, write func(beside string) error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("runner: %w", err)
@@ -21,7 +21,7 @@ func replace(path string, write func(beside string) error) error {
 		return fmt.Errorf("runner: %w", err)
 	}
 	f.Close()
-	defer os.Remove(f.Name()) // when it is still there
+	defer os.Remove(f.Name()) // if it still exists
 	if err := write(f.Name()); err != nil {
 		return err
 	}

@@ -15,13 +15,13 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// State is how far a plan is.
+// State is the progress of a plan.
 type State struct {
 	Total   int
 	Done    int
 	Failed  []Failure
-	Commits []string // that did the tasks, each once
-	Seconds float64  // of a core, that they took
+	Commits []string // that did the tasks, without duplicates
+	Seconds float64  // core time of the tasks
 }
 
 // Failure is a task that ended with an error.
@@ -30,15 +30,19 @@ type Failure struct {
 	Err  string
 }
 
-// Complete says whether all tasks are done, and well.
+// Complete reports whether all tasks are done, and without errors.
 func (s State) Complete() bool { return s.Done == s.Total }
 
-// Finish looks at the records of a plan in a directory. When all are there it judges the claims and
-// writes data.csv, claims.json, figures and tables; those of an earlier Finish go in any case, once
-// there are newer records. With a code only its records count, without one whoever's.
+// Finish reads the records of a plan in a directory. If all tasks are done, it judges the claims
+// and
+// writes data.csv, claims.json, figures and tables. It removes those of an earlier Finish in any
+// case,
+// once there are newer records. With a code, only records of that code count; without one, all do.
 //
-// An error means that the experiment cannot be judged as it is written, which includes a claim that
-// is to be judged at the plan's scale and has neither value nor note. Then there is no claims.json.
+// Finish returns an error if the experiment cannot be judged as it is written, for instance if a
+// claim
+// that is to be judged at the plan's scale has neither value nor note. Then there is no
+// claims.json.
 func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error) {
 	state, done := collect(dir, p, code)
 	if state.Done+len(state.Failed) == 0 {
@@ -91,7 +95,7 @@ func collect(dir string, p *Plan, code *Code) (State, []experiment.Done) {
 	return state, done
 }
 
-// removeOutcome removes what an earlier Finish wrote.
+// removeOutcome removes the files of an earlier Finish.
 func removeOutcome(out string) error {
 	files, err := os.ReadDir(out)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,7 +105,7 @@ func removeOutcome(out string) error {
 		switch name := f.Name(); {
 		case name == "claims.json", filepath.Ext(name) == ".csv", filepath.Ext(name) == ".svg":
 			gone := os.Remove(filepath.Join(out, name))
-			if !errors.Is(gone, fs.ErrNotExist) { // another shard's Finish was faster
+			if !errors.Is(gone, fs.ErrNotExist) { // another shard's Finish removed it first
 				err = errors.Join(err, gone)
 			}
 		}
@@ -112,13 +116,13 @@ func removeOutcome(out string) error {
 	return nil
 }
 
-// judge lets the experiment compute and draw, and answers a verdict for every claim.
+// judge runs the experiment's Judge and Figures, and returns a verdict for every claim.
 func judge(
 	x *experiment.Experiment, e *claims.Experiment, r *experiment.Results, out string,
 ) ([]claims.Verdict, error) {
 	err := errors.Join(
-		guard("Judge", func() error { x.Judge(r); return nil }),
-		guard("Figures", func() error { return draw(out, x, r) }),
+		catchPanic("Judge", func() error { x.Judge(r); return nil }),
+		catchPanic("Figures", func() error { return draw(out, x, r) }),
 	)
 	values, notes, mistakes := r.Verdicts()
 	verdicts, unknown := claims.Judge(e, r.Scale, values, notes)
@@ -155,8 +159,8 @@ func draw(out string, x *experiment.Experiment, r *experiment.Results) error {
 	return nil
 }
 
-// guard calls code of an experiment; a panic is an error.
-func guard(what string, call func() error) (err error) {
+// catchPanic calls code of an experiment; a panic becomes an error.
+func catchPanic(what string, call func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%s: panic: %v\n%s", what, p, debug.Stack())

@@ -16,8 +16,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// play runs demo/dice into a directory and answers its plan.
-func play(t *testing.T, dir string, s experiment.Scale, o Options) *Plan {
+// runDice runs demo/dice into a directory and returns its plan.
+func runDice(t *testing.T, dir string, s experiment.Scale, o Options) *Plan {
 	t.Helper()
 	return playOf(t, labtest.Dice, dir, s, o)
 }
@@ -55,7 +55,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func TestFinishWritesAllOfAnExperiment(t *testing.T) {
 	dir := t.TempDir()
-	p := play(t, dir, experiment.Small, Options{})
+	p := runDice(t, dir, experiment.Small, Options{})
 	state, err := Finish(dir, p, dice(t), &oneCode)
 	require.NoError(t, err)
 	assert.True(t, state.Complete())
@@ -84,12 +84,13 @@ func TestFinishWritesAllOfAnExperiment(t *testing.T) {
 	assert.Equal(t, 1+2*(100+100), strings.Count(files["data.csv"], "\n"))
 }
 
-// TestResultsAreReproducible: the same code and seed make the same bytes, however many work.
+// TestResultsAreReproducible: the same code and seed give the same bytes, whatever the number of
+// workers.
 func TestResultsAreReproducible(t *testing.T) {
 	var all []map[string]string
 	for _, workers := range []int{1, 4} {
 		dir := t.TempDir()
-		p := play(t, dir, experiment.Full, Options{Workers: workers})
+		p := runDice(t, dir, experiment.Full, Options{Workers: workers})
 		_, err := Finish(dir, p, dice(t), &oneCode)
 		require.NoError(t, err)
 		all = append(all, contents(t, dir))
@@ -112,7 +113,7 @@ func TestDataIsCSV(t *testing.T) {
 
 func TestFinishWaitsForAllJobs(t *testing.T) {
 	dir := t.TempDir()
-	p := play(t, dir, experiment.Full, Options{Shard: Shard{0, 2}})
+	p := runDice(t, dir, experiment.Full, Options{Shard: Shard{0, 2}})
 	state, err := Finish(dir, p, dice(t), &oneCode)
 	require.NoError(t, err)
 	assert.Equal(t, 9, state.Total)
@@ -120,7 +121,7 @@ func TestFinishWaitsForAllJobs(t *testing.T) {
 	assert.False(t, state.Complete())
 	assert.NotContains(t, contents(t, dir), "claims.json")
 
-	play(t, dir, experiment.Full, Options{Shard: Shard{1, 2}, Code: otherCode})
+	runDice(t, dir, experiment.Full, Options{Shard: Shard{1, 2}, Code: otherCode})
 	state, err = Finish(dir, p, dice(t), &otherCode)
 	require.NoError(t, err)
 	assert.Equal(t, 4, state.Done, "records of other code do not count")
@@ -132,11 +133,11 @@ func TestFinishWaitsForAllJobs(t *testing.T) {
 	assert.Contains(t, contents(t, dir)["claims.json"], `"commit": "c1, c2"`)
 }
 
-// TestOldResultsGo: what an earlier Finish wrote must not stand beside newer records, and must not
-// go as long as there are none.
+// TestOldResultsGo: the files of an earlier Finish are removed once there are newer records, and
+// not before.
 func TestOldResultsGo(t *testing.T) {
 	dir := t.TempDir()
-	p := play(t, dir, experiment.Small, Options{})
+	p := runDice(t, dir, experiment.Small, Options{})
 	_, err := Finish(dir, p, dice(t), &oneCode)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "demo/dice/renamed-since.svg"), nil, 0o644))
@@ -148,7 +149,7 @@ func TestOldResultsGo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, before, contents(t, dir), "no record of that scale yet")
 
-	play(t, dir, experiment.Full, Options{Shard: Shard{0, 2}})
+	runDice(t, dir, experiment.Full, Options{Shard: Shard{0, 2}})
 	_, err = Finish(dir, full, dice(t), &oneCode)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"plan.json": "{\"scale\":\"full\",\"seeds\":[1,2,3]}\n"},
@@ -174,8 +175,8 @@ func TestFailedJobsAreTold(t *testing.T) {
 	assert.NotContains(t, contents(t, dir), "claims.json")
 }
 
-// TestAnExperimentThatIsNotRightIsNotJudged: each mistake is told, and there is no claims.json that
-// might be taken for good.
+// TestAnExperimentThatIsNotRightIsNotJudged: each mistake is reported, and there is no claims.json
+// that might be taken for valid.
 func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
 	type results = experiment.Results
 	for want, change := range map[string]func(*experiment.Experiment){
@@ -224,7 +225,7 @@ func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
 	}
 }
 
-// TestANoteStandsForAValue: a claim that cannot be measured says why, and is there all the same.
+// TestANoteStandsForAValue: a claim that cannot be measured is in claims.json with its note.
 func TestANoteStandsForAValue(t *testing.T) {
 	dir := t.TempDir()
 	x := *labtest.Dice

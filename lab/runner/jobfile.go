@@ -12,11 +12,11 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// jobFile is what is kept of a task that was done.
+// jobFile is what is kept of a task.
 type jobFile struct {
 	Setup   json.RawMessage    `json:"setup"`
 	Code    Code               `json:"code"`
-	Seconds float64            `json:"seconds"` // of a core
+	Seconds float64            `json:"seconds"` // core time
 	Error   string             `json:"error,omitempty"`
 	Record  *experiment.Record `json:"record,omitempty"` // without an error
 }
@@ -28,7 +28,7 @@ func decodeJob(text []byte) (*jobFile, error) {
 		return nil, err
 	}
 	if (f.Error == "") == (f.Record == nil) {
-		return nil, errors.New("it has not one of an error and a record")
+		return nil, errors.New("want either an error or a record")
 	}
 	return f, nil
 }
@@ -38,14 +38,15 @@ func (f *jobFile) encode() ([]byte, error) {
 	return append(text, '\n'), err
 }
 
-// path is where a directory keeps the task's record. Escaped, any cell name makes a file name.
+// path returns where a directory keeps the task's record. The cell name is escaped, so any name
+// makes a file name.
 func (t Task) path(dir string) string {
 	name := fmt.Sprintf("%s-%d.json", url.PathEscape(t.Cell.Name), t.Seed)
 	return filepath.Join(Path(dir, t.Plan.Experiment.ID), "jobs", name)
 }
 
-// load answers what is kept of the task in a directory; nil when that is nothing, is unreadable, or
-// is of another set-up: then the task has to be done.
+// load returns the file of the task in a directory. It returns nil if there is none, if it is
+// unreadable, or if it is of another set-up: then the task has to be done.
 func (t Task) load(dir string) *jobFile {
 	text, err := os.ReadFile(t.path(dir))
 	if err != nil {

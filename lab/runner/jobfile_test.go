@@ -7,8 +7,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-const goodJob = `{"setup":{"experiment":"demo/bench","scale":"small","cell":"c0","params":1,"seed":1},` +
-	`"code":{"id":"one","commit":"c1"},"seconds":0.5,"record":{"values":[{"name":"fct","values":[1,"+Inf"]}]}}`
+const goodJob = `{"setup":{"experiment":"demo/bench","scale":"small",` +
+	`"cell":"c0","params":1,"seed":1},` +
+	`"code":{"id":"one","commit":"c1"},"seconds":0.5,` +
+	`"record":{"values":[{"name":"fct","values":[1,"+Inf"]}]}}`
 
 func TestDecodeJob(t *testing.T) {
 	f, err := decodeJob([]byte(goodJob))
@@ -17,8 +19,8 @@ func TestDecodeJob(t *testing.T) {
 	assert.Equal(t, 0.5, f.Seconds)
 	for text, want := range map[string]string{
 		``:                                       "unexpected end",
-		`{}`:                                     "not one of an error and a record",
-		`{"error": "x", "record": {}}`:           "not one of an error and a record",
+		`{}`:                                     "want either an error or a record",
+		`{"error": "x", "record": {}}`:           "want either an error or a record",
 		`{"record": {"values": [null]}}`:         "values are null",
 		`{"record": {"series": [{"x": ["1"]}]}}`: `"1" is not a number`,
 		goodJob + "x":                            "invalid character",
@@ -28,7 +30,7 @@ func TestDecodeJob(t *testing.T) {
 	}
 }
 
-// FuzzDecodeJob: a job that is read is written and read as the same.
+// FuzzDecodeJob: a job file that decodes is encoded and decoded as the same.
 func FuzzDecodeJob(f *testing.F) {
 	f.Add([]byte(goodJob))
 	f.Add([]byte(`{"setup": {}, "error": "panic"}`))
@@ -53,7 +55,7 @@ func TestDecodePlan(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, planFile{"full", []uint64{1, 2, 3}}, f)
 	for text, want := range map[string]string{
-		`{"scale":"large","seeds":[1]}`:  `scale "large" is neither full nor small`,
+		`{"scale":"large","seeds":[1]}`:  `scale "large": want full or small`,
 		`{"scale":"small","seeds":[-1]}`: "cannot unmarshal",
 		`[]`:                             "cannot unmarshal",
 	} {

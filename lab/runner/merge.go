@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Merge copies the records of an experiment from a directory into another one, to those that are
-// there. A record is not replaced, except one of a failed task by one of a task that ended well.
-// Directories of different plans do not merge.
+// Merge copies the records of an experiment from one directory to another. It replaces a record
+// only if that is of a failed task and the new one is of a task that succeeded. Directories of
+// different plans do not merge.
 func Merge(into, from, id string) error {
 	theirs, err := readPlan(from, id)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -29,7 +29,7 @@ func Merge(into, from, id string) error {
 		return err
 	case !ours.equal(theirs):
 		return fmt.Errorf(
-			"runner: %s: %s has it at %s scale with seeds %d, %s at %s scale with seeds %d",
+			"runner: %s: %s has scale %s and seeds %d, but %s has scale %s and seeds %d",
 			id, into, ours.Scale, ours.Seeds, from, theirs.Scale, theirs.Seeds)
 	}
 	jobs, err := os.ReadDir(filepath.Join(Path(from, id), "jobs"))
@@ -38,7 +38,7 @@ func Merge(into, from, id string) error {
 	}
 	for _, job := range jobs {
 		if filepath.Ext(job.Name()) != ".json" {
-			continue // half a file, which a process left that was killed
+			continue // half a file, left by a process that was killed
 		}
 		source := filepath.Join(Path(from, id), "jobs", job.Name())
 		target := filepath.Join(Path(into, id), "jobs", job.Name())
@@ -74,7 +74,7 @@ func copyFile(target, source string) error {
 	return writeFile(target, text)
 }
 
-// Found answers the ids of the experiments that a directory has anything of, sorted.
+// Found returns the ids of the experiments that a directory has files of, sorted.
 func Found(dir string) ([]string, error) {
 	papers, err := os.ReadDir(dir)
 	if err != nil {

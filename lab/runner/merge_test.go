@@ -15,14 +15,14 @@ import (
 
 func TestMergeOfShardsIsTheWhole(t *testing.T) {
 	whole := t.TempDir()
-	p := play(t, whole, experiment.Full, Options{})
+	p := runDice(t, whole, experiment.Full, Options{})
 	_, err := Finish(whole, p, dice(t), nil)
 	require.NoError(t, err)
 
 	into := filepath.Join(t.TempDir(), "not there yet")
 	for i := range 3 {
 		shard := t.TempDir()
-		play(t, shard, experiment.Full, Options{Shard: Shard{i, 3}})
+		runDice(t, shard, experiment.Full, Options{Shard: Shard{i, 3}})
 		require.NoError(t, Merge(into, shard, "demo/dice"))
 	}
 	merged, err := LoadPlan(into, labtest.Dice)
@@ -35,7 +35,7 @@ func TestMergeOfShardsIsTheWhole(t *testing.T) {
 
 func TestMergeKeepsWhatEndedWell(t *testing.T) {
 	good, bad := t.TempDir(), t.TempDir()
-	play(t, good, experiment.Small, Options{})
+	runDice(t, good, experiment.Small, Options{})
 	fails := *labtest.Dice
 	fails.Run = func(*experiment.Job) error { return errors.New("no") }
 	playOf(t, &fails, bad, experiment.Small, Options{})
@@ -46,27 +46,27 @@ func TestMergeKeepsWhatEndedWell(t *testing.T) {
 	require.NoError(t, Merge(good, bad, "demo/dice"))
 	got, err := os.ReadFile(filepath.Join(good, job))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got), "not replaced by one that failed")
+	assert.Equal(t, string(want), string(got), "not replaced by a failed one")
 
 	require.NoError(t, Merge(bad, good, "demo/dice"))
 	got, err = os.ReadFile(filepath.Join(bad, job))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got), "replaces one that failed")
+	assert.Equal(t, string(want), string(got), "replaces a failed one")
 }
 
 func TestMergeOfDifferentPlansIsAnError(t *testing.T) {
 	small, full := t.TempDir(), t.TempDir()
-	play(t, small, experiment.Small, Options{})
-	play(t, full, experiment.Full, Options{})
+	runDice(t, small, experiment.Small, Options{})
+	runDice(t, full, experiment.Full, Options{})
 	err := Merge(small, full, "demo/dice")
-	assert.ErrorContains(t, err, "at small scale with seeds [1]")
-	assert.ErrorContains(t, err, "at full scale with seeds [1 2 3]")
+	assert.ErrorContains(t, err, "has scale small and seeds [1]")
+	assert.ErrorContains(t, err, "has scale full and seeds [1 2 3]")
 	assert.NoError(t, Merge(small, t.TempDir(), "demo/dice"), "nothing there")
 }
 
 func TestFound(t *testing.T) {
 	dir := t.TempDir()
-	play(t, dir, experiment.Small, Options{})
+	runDice(t, dir, experiment.Small, Options{})
 	for name, text := range map[string]string{
 		"demo/coins/claims.json": "{}", "demo/empty/notes.txt": "", "index.html": "",
 		"demo/file": "",
@@ -85,7 +85,7 @@ func TestLoadPlan(t *testing.T) {
 	p, err := LoadPlan(dir, labtest.Dice)
 	require.NoError(t, err)
 	assert.Nil(t, p, "nothing there")
-	want := play(t, dir, experiment.Full, Options{})
+	want := runDice(t, dir, experiment.Full, Options{})
 	p, err = LoadPlan(dir, labtest.Dice)
 	require.NoError(t, err)
 	assert.Equal(t, want.Seeds, p.Seeds)
@@ -113,5 +113,5 @@ func TestFilesAreReplacedAtOnce(t *testing.T) {
 	assert.Equal(t, "two", string(text))
 	files, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	assert.Len(t, files, 1, "nothing is left beside it")
+	assert.Len(t, files, 1, "no other file is left")
 }

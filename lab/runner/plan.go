@@ -25,15 +25,15 @@ type Task struct {
 	Plan  *Plan
 	Cell  experiment.Cell
 	Seed  uint64
-	setup json.RawMessage // what decides the outcome, code aside
+	setup json.RawMessage // everything that decides the outcome except the code
 }
 
-// String names the task for people.
+// String returns the task's name for people.
 func (t Task) String() string {
 	return fmt.Sprintf("%s %s seed %d", t.Plan.Experiment.ID, t.Cell.Name, t.Seed)
 }
 
-// setup is what decides the outcome of a task, code aside.
+// setup is everything that decides the outcome of a task except the code.
 type setup struct {
 	Experiment string           `json:"experiment"`
 	Scale      experiment.Scale `json:"scale"`
@@ -42,7 +42,7 @@ type setup struct {
 	Seed       uint64           `json:"seed"`
 }
 
-// NewPlan plans an experiment with as many seeds as it asks for, counted from first.
+// NewPlan plans an experiment with its number of seeds, counted from first.
 func NewPlan(e *experiment.Experiment, s experiment.Scale, first uint64) (*Plan, error) {
 	seeds := make([]uint64, e.SeedsAt(s))
 	for i := range seeds {
@@ -72,7 +72,7 @@ func newPlan(e *experiment.Experiment, s experiment.Scale, seeds []uint64) (*Pla
 	return p, nil
 }
 
-// Command is what runs the plan again.
+// Command returns the command that runs the plan again.
 func (p *Plan) Command() string {
 	c := fmt.Sprintf("bin/lab run %s --scale %s", p.Experiment.ID, p.Scale)
 	if p.Seeds[0] != 1 {
@@ -91,7 +91,7 @@ func (f planFile) equal(g planFile) bool {
 	return f.Scale == g.Scale && slices.Equal(f.Seeds, g.Seeds)
 }
 
-// save writes what plan the directory's records belong to.
+// save writes the plan to which the directory's records belong.
 func (p *Plan) save(dir string) error {
 	text, err := json.Marshal(planFile{p.Scale, p.Seeds})
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *Plan) save(dir string) error {
 	return writeFile(planPath(dir, p.Experiment.ID), append(text, '\n'))
 }
 
-// LoadPlan answers the plan that the records of an experiment in a directory belong to, nil when
+// LoadPlan returns the plan to which the records of an experiment in a directory belong, nil if
 // there are none.
 func LoadPlan(dir string, e *experiment.Experiment) (*Plan, error) {
 	f, err := readPlan(dir, e.ID)
@@ -132,7 +132,7 @@ func decodePlan(text []byte) (planFile, error) {
 		return planFile{}, err
 	}
 	if f.Scale != experiment.Full && f.Scale != experiment.Small {
-		return planFile{}, fmt.Errorf("scale %q is neither %s nor %s", f.Scale, experiment.Full,
+		return planFile{}, fmt.Errorf("scale %q: want %s or %s", f.Scale, experiment.Full,
 			experiment.Small)
 	}
 	return f, nil
@@ -140,5 +140,5 @@ func decodePlan(text []byte) (planFile, error) {
 
 func planPath(dir, id string) string { return filepath.Join(Path(dir, id), "plan.json") }
 
-// Path is where a directory of results keeps those of an experiment.
+// Path returns where a directory of results keeps those of an experiment.
 func Path(dir, id string) string { return filepath.Join(dir, filepath.FromSlash(id)) }

@@ -11,24 +11,24 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// Options say how to run.
+// Options are the options of Run.
 type Options struct {
-	Dir     string          // where results are kept
+	Dir     string          // directory of the results
 	Code    Code            // of the program, from ThisCode
-	Shard   Shard           // the part that is ours
-	Workers int             // tasks at a time; 0: as many as the Go runtime uses cores
-	Drain   <-chan struct{} // closed: no task begins any more
-	Watch   func(Event)     // if set, told what goes on, one call at a time
+	Shard   Shard           // the part to do
+	Workers int             // concurrent tasks; 0: as many as the Go runtime uses cores
+	Drain   <-chan struct{} // once it is closed, no task begins
+	Watch   func(Event)     // if set, handles events, one call at a time
 }
 
-// Event is something that happened to a task.
+// Event is a change of a task's state.
 type Event struct {
 	Task     Task
-	Fraction float64 // done, from 0 to 1
-	Done     bool    // it ended; those that were done before say so at once
+	Fraction float64 // completed fraction, from 0 to 1
+	Done     bool    // it ended; those that were done before have only this event
 	Skipped  bool    // it had been done before
-	Err      error   // with which it ended
-	Seconds  float64 // that it took
+	Err      error   // of the task
+	Seconds  float64 // duration
 }
 
 // Summary counts tasks.
@@ -36,16 +36,16 @@ type Summary struct {
 	Total   int // of all shards
 	Others  int // those of other shards
 	Skipped int // done before
-	Done    int // done now, and well
+	Done    int // done now, without error
 	Failed  int // done now, with an error
-	Left    int // ours, not done
+	Left    int // of this shard, not done
 }
 
-// Run does those tasks of the shard that are not done yet. Errors of tasks are kept with them and
-// counted; the error of Run itself is that of a result that could not be kept.
+// Run does the tasks of the shard that are not done yet. Errors of tasks are kept with them and
+// counted; Run itself returns an error if it could not write a result.
 //
-// Once ctx ends or Drain closes, no task begins. Those that run are waited for; when ctx has ended,
-// one that returns an error counts as not done.
+// Once ctx ends or Drain closes, no task begins. Run waits for running tasks; when ctx has ended, a
+// task that returns an error counts as not done.
 func Run(ctx context.Context, plans []*Plan, o Options) (Summary, error) {
 	r := &run{Options: o}
 	todo, err := r.prepare(plans)
@@ -73,7 +73,7 @@ func Run(ctx context.Context, plans []*Plan, o Options) (Summary, error) {
 	return r.sum, r.err
 }
 
-// run is a Run under way.
+// run is the state of a Run.
 type run struct {
 	Options
 	mu  sync.Mutex
@@ -88,7 +88,7 @@ func (r *run) workers() int {
 	return runtime.GOMAXPROCS(0)
 }
 
-// prepare answers the tasks to do.
+// prepare returns the tasks to do.
 func (r *run) prepare(plans []*Plan) ([]Task, error) {
 	var todo []Task
 	for _, p := range plans {
@@ -139,17 +139,17 @@ func (r *run) over(ctx context.Context) bool {
 	return true
 }
 
-// do does a task and keeps what it found.
+// do does a task and writes its record.
 func (r *run) do(ctx context.Context, t Task) error {
 	r.tell(Event{Task: t})
 	job := experiment.NewJob(ctx, t.Cell, t.Plan.Scale, t.Seed, func(fraction float64) {
 		r.tell(Event{Task: t, Fraction: min(max(fraction, 0), 1)})
 	})
 	began := time.Now()
-	failure := guard("Run", func() error { return t.Plan.Experiment.Run(job) })
+	failure := catchPanic("Run", func() error { return t.Plan.Experiment.Run(job) })
 	seconds := time.Since(began).Seconds()
 	if failure != nil && ctx.Err() != nil {
-		return nil // it was told to stop
+		return nil // it was stopped
 	}
 	f := jobFile{Setup: t.setup, Code: r.Code, Seconds: seconds}
 	if failure != nil {

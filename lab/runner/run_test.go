@@ -23,12 +23,12 @@ var (
 	otherCode = Code{ID: "other", Commit: "c2"}
 )
 
-// bench is an experiment that notes which of its jobs were run; a cell for each parameter.
+// bench is an experiment that records which of its jobs were run; it has a cell for each parameter.
 type bench struct {
 	experiment.Experiment
 	mu  sync.Mutex
 	ran []string
-	do  func(*experiment.Job) error // what else a job does
+	do  func(*experiment.Job) error // called by each job if set
 }
 
 func newBench(params ...int) *bench {
@@ -57,7 +57,7 @@ func newBench(params ...int) *bench {
 	return b
 }
 
-// runs answers what a run of the bench does, and the jobs that it did, sorted.
+// runs returns the summary of a run of the bench, and the jobs that it did, sorted.
 func (b *bench) runs(t require.TestingT, scale experiment.Scale, o Options) (Summary, []string) {
 	p, err := NewPlan(&b.Experiment, scale, 1)
 	require.NoError(t, err)
@@ -89,7 +89,7 @@ func TestRunDoesWhatIsNotDone(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "demo/bench/jobs/c0-2.json"),
 		[]byte(`{"half`), 0o644))
 	sum, ran = b.runs(t, small, Options{Dir: dir})
-	assert.Equal(t, []string{"c0-2", "c1-1"}, ran, "what is missing or broken")
+	assert.Equal(t, []string{"c0-2", "c1-1"}, ran, "missing and broken files")
 	assert.Equal(t, Summary{Total: 4, Skipped: 2, Done: 2}, sum)
 
 	_, ran = b.runs(t, small, Options{Dir: dir, Code: otherCode})
@@ -150,7 +150,7 @@ func TestDrainFinishesWhatRuns(t *testing.T) {
 	drain := make(chan struct{})
 	b.do = func(j *experiment.Job) error {
 		if len(b.ran) == 2 {
-			close(drain) // while the second job runs
+			close(drain) // during the second job
 		}
 		return j.Context().Err()
 	}
@@ -179,14 +179,14 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	sum, err := Run(ctx, []*Plan{p}, Options{Dir: dir, Code: oneCode, Workers: 1})
 	require.NoError(t, err)
 	assert.Equal(t, Summary{Total: 6, Done: 1, Left: 5}, sum)
-	assert.Nil(t, p.Tasks[1].load(dir), "it is not kept as failed")
+	assert.Nil(t, p.Tasks[1].load(dir), "it is not kept as a failure")
 }
 
 func TestAResultThatCannotBeKeptEndsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(1, 2, 3)
 	b.do = func(j *experiment.Job) error {
-		// in the way of the folder
+		// a file in the place of the folder
 		return os.WriteFile(filepath.Join(dir, "demo/bench/jobs"), nil, 0o644)
 	}
 	p, err := NewPlan(&b.Experiment, experiment.Small, 1)
@@ -196,7 +196,7 @@ func TestAResultThatCannotBeKeptEndsTheRun(t *testing.T) {
 	assert.Equal(t, 6, sum.Left)
 }
 
-// TestShardsDoEveryJobOnce, whatever their number and that of the jobs.
+// TestShardsDoEveryJobOnce, whatever the number of shards and of jobs.
 func TestShardsDoEveryJobOnce(t *testing.T) {
 	parent := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
@@ -209,7 +209,7 @@ func TestShardsDoEveryJobOnce(t *testing.T) {
 		for i := range count {
 			sum, ran := b.runs(t, experiment.Small, Options{Dir: dir, Shard: Shard{i, count}})
 			require.Equal(t, sum.Total, sum.Others+sum.Done,
-				"nothing is done that another shard has")
+				"no shard repeats a job of another")
 			for _, job := range ran {
 				done[job]++
 			}
@@ -228,7 +228,7 @@ func TestWorkersRunTogether(t *testing.T) {
 	together.Add(4)
 	b.do = func(j *experiment.Job) error {
 		together.Done()
-		together.Wait() // for all four jobs: fewer workers would never end
+		together.Wait() // for all four jobs: with fewer workers the test would never end
 		return nil
 	}
 	sum, _ := b.runs(t, experiment.Small, Options{Dir: t.TempDir(), Workers: 4})

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Shard is the part of all tasks that one of Count machines does. Tasks are dealt out like cards,
-// so that the cells and seeds of an experiment spread evenly. The zero Shard does all.
+// Shard is the part of all tasks that one of Count machines does. Tasks are dealt out in turn, so
+// that the cells and seeds of an experiment spread evenly. The zero Shard does all.
 type Shard struct {
 	Index int // 0 … Count-1
 	Count int
 }
 
-// Has says whether the shard does the task of a place in the list of all.
+// Has reports whether the shard does the task with a given index in the list of all tasks.
 func (s Shard) Has(place int) bool { return s.Count <= 1 || place%s.Count == s.Index }
 
-// String is what ParseShard reads.
+// String returns the text that ParseShard parses.
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, max(s.Count, 1)) }
 
-// ParseShard reads index/count, the index counted from 0: 0/4, 1/4, 2/4, 3/4.
+// ParseShard parses index/count, the index counted from 0: 0/4, 1/4, 2/4, 3/4.
 func ParseShard(text string) (Shard, error) {
 	index, count, _ := strings.Cut(text, "/")
 	i, err1 := strconv.Atoi(index)
@@ -32,10 +32,10 @@ func ParseShard(text string) (Shard, error) {
 	return Shard{i, n}, nil
 }
 
-// ShardOf answers the shard that a scheduler gave us, from its environment variables: a SLURM job
-// array (SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT), or a Kubernetes Job of completion mode
-// Indexed (JOB_COMPLETION_INDEX). Kubernetes tells no count: the Job's manifest has to put its
-// completions into JOB_COMPLETIONS. Without a scheduler it is the zero Shard.
+// ShardOf returns the shard that a scheduler's environment variables set: a SLURM job array
+// (SLURM_ARRAY_TASK_ID, _MIN, _STEP and _COUNT), or a Kubernetes Job of completion mode Indexed
+// (JOB_COMPLETION_INDEX). Kubernetes sets no count: the Job's manifest has to put its completions
+// into JOB_COMPLETIONS. Without a scheduler it returns the zero Shard.
 func ShardOf(getenv func(string) string) (Shard, error) {
 	switch {
 	case getenv("SLURM_ARRAY_TASK_ID") != "":
@@ -53,7 +53,7 @@ func ShardOf(getenv func(string) string) (Shard, error) {
 	return s, nil
 }
 
-// slurmShard counts the tasks of an array from 0, wherever the array begins.
+// slurmShard counts the tasks of an array from 0, whatever its first index.
 func slurmShard(getenv func(string) string) (Shard, error) {
 	var bad error
 	number := func(name string, missing int) int {

@@ -40,7 +40,7 @@ func FuzzParseShard(f *testing.F) {
 	})
 }
 
-// TestShardsAreAPartition: every place belongs to exactly one of the shards.
+// TestShardsAreAPartition: every index belongs to exactly one of the shards.
 func TestShardsAreAPartition(t *testing.T) {
 	assert.True(t, Shard{}.Has(7), "the zero Shard has all")
 	rapid.Check(t, func(t *rapid.T) {

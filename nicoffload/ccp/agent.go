@@ -164,7 +164,7 @@ func (a *Agent) report(f *agentFlow, r []uint64, now units.Time) {
 	if r[reportLost] > 0 {
 		a.dispatch(state, cc.OOO, now)
 	}
-	wants := a.inline.Wants(f.name)
+	wants := a.inline.Events(f.name)
 	switch ecn := int(min(r[reportECN], 1<<23)); {
 	case packets == 0:
 		if ecn > 0 {

@@ -22,8 +22,9 @@ type Config struct {
 
 // The programs fold the same values, and report losses at once.
 const (
-	fold = `(def (Report (volatile bytes 0) (volatile packets 0) (volatile ecn 0) (volatile lost 0) (volatile timeout 0)
-		(volatile rtt +infinity) (volatile flight 0) (volatile pending 0) (volatile flying 0)))
+	fold = `(def (Report (volatile bytes 0) (volatile packets 0) (volatile ecn 0)
+		(volatile lost 0) (volatile timeout 0) (volatile rtt +infinity)
+		(volatile flight 0) (volatile pending 0) (volatile flying 0)))
 	(when true
 		(:= Report.bytes (+ Report.bytes Ack.bytes_acked))
 		(:= Report.packets (+ Report.packets Ack.packets_acked))
@@ -251,16 +252,16 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.free = append(c.free, name)
 }
 
-// Wants implements cc.Controller. It returns the algorithm's events that CCP's primitives can
+// Events implements cc.Controller. It returns the algorithm's events that CCP's primitives can
 // express, and RTT, on which programs may depend in any case.
-func (c *Controller) Wants(name cc.Flow) cc.EventSet {
+func (c *Controller) Events(name cc.Flow) cc.EventSet {
 	return c.flows[name].wants&cc.Events(cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.CNP) | cc.Events(cc.RTT)
 }
 
 // Report implements cc.Controller: one invocation of the program.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
 	f := c.flows[ev.Flow]
-	if !f.live || ev.Probe || !c.Wants(ev.Flow).Has(ev.Kind) {
+	if !f.live || ev.Probe || !c.Events(ev.Flow).Has(ev.Kind) {
 		return
 	}
 	c.now = now

@@ -72,12 +72,14 @@ func (c *Controller) Remove(name cc.Flow) {
 	c.flows[name] = flow{generation: c.flows[name].generation}
 }
 
-// Wants implements cc.Controller.
-func (c *Controller) Wants(name cc.Flow) cc.EventSet { return c.inline.Wants(name) &^ unsupported }
+// Events implements cc.Controller.
+func (c *Controller) Events(name cc.Flow) cc.EventSet {
+	return c.inline.Events(name) &^ unsupported
+}
 
 // Report implements cc.Controller.
 func (c *Controller) Report(ev *cc.Event, now units.Time) {
-	if !c.Wants(ev.Flow).Has(ev.Kind) || ev.Kind == cc.RTT && ev.Probe && ev.Delay <= 0 {
+	if !c.Events(ev.Flow).Has(ev.Kind) || ev.Kind == cc.RTT && ev.Probe && ev.Delay <= 0 {
 		return
 	}
 	c.inline.Report(ev, now)

@@ -100,7 +100,7 @@ func TestParams(t *testing.T) {
 	_, err := Spec{}.New(cc.Path{})
 	assert.ErrorContains(t, err, "line rate")
 	assert.Equal(t, "doca-pcc:base_rtt=13us,max_delay=150us", Spec{}.String())
-	var _ cc.Control = Spec{}
+	var _ cc.Factory = Spec{}
 }
 
 func TestQuantised(t *testing.T) {
@@ -129,7 +129,7 @@ func TestDecisionsComeLater(t *testing.T) {
 	a := &teller{}
 	f := c.Add(a, 0)
 	c.Decision(f)
-	assert.False(t, c.Wants(f).Has(cc.RTO) || c.Wants(f).Has(cc.HOST))
+	assert.False(t, c.Events(f).Has(cc.RTO) || c.Events(f).Has(cc.HOST))
 	c.Report(&cc.Event{Kind: cc.ACK, Flow: f, PSN: 1}, at(1))
 	c.Report(&cc.Event{Kind: cc.ACK, Flow: f, PSN: 2}, at(2))
 	c.Report(&cc.Event{Kind: cc.RTO, Flow: f, PSN: 3}, at(2))

@@ -66,10 +66,10 @@ func (p Params) Validate() error {
 	return nil
 }
 
-// Spec is the template with parameters, a cc.Control.
+// Spec is the template with parameters, a cc.Factory.
 type Spec struct{ Params }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s Spec) New(path cc.Path) (cc.Algorithm, error) {
 	return &Template{Params: p, line: path.LineRate, rate: p.NewFlow, window: 16 * path.BDP()}, nil
 }
 
-// Name implements cc.Control.
+// Name implements cc.Factory.
 func (Spec) Name() string { return "doca-pcc" }
 
 func (s Spec) String() string {

@@ -4,12 +4,12 @@
 #     namespace $namespace, on the host:   eth0 ── br0 ── tap-a ── guest a
 #                                                     └── tap-b ── guest b
 #
-# The namespace holds every link and every process there is, so that the host's own network stays
-# as it was, no name can collide, and taking the namespace down leaves nothing.
+# The namespace holds all links and processes, so that the host's own network does not change, names
+# cannot collide, and removing the namespace removes everything.
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=${here%/scripts/interop}
 cache=$root/.cache/interop
-# shellcheck disable=SC2034  # for those who source this
+# shellcheck disable=SC2034  # used by scripts that source this
 {
     image=$cache/image # vmlinuz, initrd.img and key: built once
     run=$cache/run     # what the guests that are up have written
@@ -22,15 +22,15 @@ die() { say "$@"; exit 1; }
 
 need_root() { ((EUID == 0)) || die "needs root, for a network namespace and taps"; }
 
-# locked keeps other ups and downs of this checkout out until the script ends. Nothing that is to
-# outlive it may inherit descriptor 9.
+# locked excludes other ups and downs of this checkout until the script ends. A process that outlives
+# it must not inherit descriptor 9.
 locked() {
     mkdir -p "$cache"
     exec 9>"$cache/lock"
     flock -w 300 9 || die "another up or down is running: $cache/lock"
 }
 
-# number prints guest a's or b's place in its addresses: 198.18.0.1, fd18::1; 198.18.0.2, ...
+# number prints the number of guest a or b in its addresses: 198.18.0.1, fd18::1; 198.18.0.2, ...
 number() {
     case $1 in
     a) echo 1 ;;
@@ -41,13 +41,13 @@ number() {
 
 processes() { ip netns pids "$namespace" 2>/dev/null || true; }
 
-# is_up GUEST: its process is there, and is ours.
+# is_up GUEST succeeds if its process exists and is ours.
 is_up() {
     local pid
     pid=$(cat "$run/$1.pid" 2>/dev/null) && processes | grep -qx "$pid"
 }
 
-# switch MTU makes the namespace, its switch and the host's end of it.
+# switch MTU makes the namespace, its switch and the host's end.
 switch() {
     local ip=(ip -n "$namespace") link
     ip netns add "$namespace"
@@ -71,8 +71,8 @@ plug() {
     local ip=(ip -n "$namespace")
     "${ip[@]}" link del "tap-$1" 2>/dev/null || true # a guest that died leaves its tap
     "${ip[@]}" tuntap add dev "tap-$1" mode tap
-    # An emulated guest is slow, and what the tap has no room for is lost: the default, 500 packets,
-    # is less than one message of 1 MiB.
+    # An emulated guest is slow, and packets beyond the tap's queue are lost: the default of 500
+    # packets is less than one message of 1 MiB.
     "${ip[@]}" link set "tap-$1" mtu "$2" txqueuelen 5000 addrgenmode none master br0
     "${ip[@]}" link set "tap-$1" up
 }

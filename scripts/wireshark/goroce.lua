@@ -1,10 +1,10 @@
 -- Wireshark's dissector for goroce's extension of RoCEv2 (docs/wire.md): XACK, XDATA, SRC, PROBE,
--- PROBE_ACK, RTS, TOKEN and CREDIT. How to install it stands there, too.
+-- PROBE_ACK, RTS, TOKEN and CREDIT, with instructions for its installation.
 --
--- It takes UDP port 4791 from Wireshark's own RoCEv2 dissector and gives everything back to that but
--- the opcodes of the extension. Of those it shows the common header and the TLVs, and lets the other
--- dissector read the packet that is wrapped: an XACK as the ACK that it is, too, an XDATA as the
--- packet whose opcode it names. The others wrap none. On every packet it shows the marks in its BTH.
+-- It replaces Wireshark's own RoCEv2 dissector on UDP port 4791 and calls it for all opcodes except
+-- those of the extension. Of these it shows the common header and the TLVs, and calls the other
+-- dissector for the wrapped packet: an XACK as an ACK, an XDATA as the packet whose opcode it names.
+-- The others wrap none. For every packet it shows the marks in its BTH.
 
 local goroce = Proto("goroce", "goroce extension of RoCEv2")
 
@@ -428,7 +428,7 @@ end
 
 local udp_length = Field.new("udp.length")
 
--- add_trimmed shows a packet that a switch cut to its headers: UDP tells of more bytes than there are.
+-- add_trimmed shows a packet that a switch trimmed to its headers: its UDP length exceeds the packet.
 local function add_trimmed(tvb, pinfo, root, gone)
     local tree = root:add(goroce, tvb(0, BTH))
     tree:append_text(", trimmed packet: the length of UDP is that of the whole one")

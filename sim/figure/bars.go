@@ -23,7 +23,7 @@ func (p *Plot) drawBars(g *plot.Plot, i int) error {
 			values[k] = h
 		}
 	}
-	const room = plotWidth * 4 / 5 // what the axis leaves
+	const room = plotWidth * 4 / 5 // width left by the axis
 	width := min(room/vg.Length(len(p.groups)*(len(p.series)+1)), vg.Centimeter)
 	chart, err := plotter.NewBarChart(values, width)
 	if err != nil {
@@ -37,7 +37,7 @@ func (p *Plot) drawBars(g *plot.Plot, i int) error {
 	return nil
 }
 
-// nameGroups writes the groups' names below the bars, slanted when they would run into each other.
+// nameGroups writes the groups' names below the bars, slanted if they would overlap.
 func (p *Plot) nameGroups(g *plot.Plot) {
 	g.NominalX(p.groups...)
 	g.X.Padding = vg.Points(4)

@@ -7,8 +7,8 @@ import (
 	"gonum.org/v1/plot/plotter"
 )
 
-// distribution answers the corners of the empirical distribution of samples, from 0 up to 1. What
-// is infinite never comes: the curve ends below 1. Many samples are thinned by rank.
+// distribution returns the corners of the empirical distribution of samples, from 0 up to 1. With
+// infinite samples the curve ends below 1. Many samples are thinned by rank.
 func distribution(samples []float64) plotter.XYs {
 	finite := slices.DeleteFunc(slices.Clone(samples), func(v float64) bool {
 		return math.IsInf(v, 0) || math.IsNaN(v)

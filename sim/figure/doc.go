@@ -1,6 +1,6 @@
-// Package figure draws what experiments found: a [Plot] becomes an SVG, a [Table] a CSV. Both say
-// what they show; how it looks is decided here, once: size, fonts, colours that the colour-blind
-// tell apart, the legend beside the data. The same figure gives the same bytes.
+// Package figure draws results: a [Plot] becomes an SVG, a [Table] a CSV. A figure specifies its
+// contents; the package decides its appearance: size, fonts, colours that the colour-blind can
+// distinguish, the legend beside the data. The same figure gives the same bytes.
 //
 //	p := figure.Lines("queue", "Queue of the bottleneck", "time (µs)", "queue (KB)")
 //	p.Add("8 senders", x, y)

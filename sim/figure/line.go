@@ -13,7 +13,7 @@ import (
 
 const (
 	maxPoints = 2000 // of a line: more than a screen has columns
-	marked    = 40   // a line of so few points shows them
+	marked    = 40   // a line of at most so many points shows them
 )
 
 // drawLine draws series i of Lines, Steps or Points.
@@ -37,7 +37,7 @@ func (p *Plot) drawLine(g *plot.Plot, i int) error {
 	return nil
 }
 
-// drawRuns draws points, with a gap where one cannot be drawn, and names them in the legend.
+// drawRuns draws points, with a gap at one that cannot be drawn, and adds them to the legend.
 func (p *Plot) drawRuns(g *plot.Plot, i int, pts plotter.XYs, style draw.LineStyle,
 	step plotter.StepKind) {
 	glyphs := draw.GlyphStyle{Color: colour(i), Radius: vg.Points(1.8), Shape: draw.CircleGlyph{}}
@@ -62,8 +62,8 @@ func (p *Plot) drawable(q plotter.XY) bool {
 	return drawable(q.X) && drawable(q.Y) && (!p.X.Log || q.X > 0) && (!p.Y.Log || q.Y > 0)
 }
 
-// drawable says whether v is on the paper. What only an overflow makes so large or so small would
-// keep gonum looking for tick marks for ever.
+// drawable reports whether v can be drawn. A value that only an overflow makes so large or so small
+// would make gonum search for tick marks forever.
 func drawable(v float64) bool {
 	return v == 0 || math.Abs(v) < 1e200 && math.Abs(v) > 1e-200
 }
@@ -84,8 +84,8 @@ func runs(pts plotter.XYs, ok func(plotter.XY) bool) func(func(plotter.XYs) bool
 	}
 }
 
-// thin leaves of a long line the ends of each stretch and its highest and lowest point: on paper
-// the same line, peaks included.
+// thin reduces a long line to the ends of each stretch and its highest and lowest point: drawn, it
+// is the same line, including its peaks.
 func thin(pts plotter.XYs) plotter.XYs {
 	if len(pts) <= maxPoints {
 		return pts

@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// wellFormed answers the text of an SVG, tags left out.
+// wellFormed returns the text of an SVG, without tags.
 func wellFormed(t require.TestingT, svg []byte) string {
 	var text strings.Builder
 	for d := xml.NewDecoder(strings.NewReader(string(svg))); ; {
@@ -122,7 +122,7 @@ func limited(low, high float64, log bool) *Plot {
 	return p
 }
 
-// TestAnyDataIsDrawn: whatever a simulation found, there is a figure of it.
+// TestAnyDataIsDrawn: any data gives a figure.
 func TestAnyDataIsDrawn(t *testing.T) {
 	number := rapid.OneOf(rapid.Float64(), rapid.Float64Range(-10, 10), rapid.SampledFrom([]float64{
 		0, 1, math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, -math.MaxFloat64,

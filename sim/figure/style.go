@@ -10,15 +10,15 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 )
 
-// The size of a plot, without the legend that is put to its right.
+// The size of a plot, without the legend to its right.
 const (
 	plotWidth  = 15 * vg.Centimeter
 	plotHeight = 8.5 * vg.Centimeter
 	margin     = 6 * vg.Millimeter / 2
 )
 
-// palette is the one of Okabe and Ito ("Color universal design", 2008) in an order in which
-// neighbours differ most, without the yellow that white paper swallows.
+// palette is that of Okabe and Ito ("Color universal design", 2008) in an order in which neighbours
+// differ most, without the yellow, which is invisible on white paper.
 var palette = []color.Color{
 	rgb(0x0072B2), // blue
 	rgb(0xD55E00), // vermilion
@@ -29,7 +29,7 @@ var palette = []color.Color{
 	rgb(0x333333),
 }
 
-// dashes tell lines apart that got the same colour.
+// dashes distinguish lines of the same colour.
 var dashes = [][]vg.Length{nil, {vg.Points(6), vg.Points(3)}, {vg.Points(1.5), vg.Points(2.5)}}
 
 var (
@@ -55,7 +55,7 @@ func sans(size vg.Length) plotfont.Font {
 	return plotfont.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
 }
 
-// newPlot is gonum's plot in our style.
+// newPlot returns gonum's plot in our style.
 func newPlot() *plot.Plot {
 	p := plot.New()
 	p.Title.TextStyle.Font = sans(vg.Points(11))

@@ -36,7 +36,7 @@ func (p *Plot) Encode() (string, []byte, error) {
 	return p.Name + ".svg", p.encode(drawn), nil
 }
 
-// draw puts the series on gonum's plot.
+// draw adds the series to gonum's plot.
 func (p *Plot) draw() (*plot.Plot, error) {
 	if len(p.series) == 0 {
 		return nil, errors.New("nothing to show")
@@ -80,7 +80,7 @@ func (p *Plot) draw() (*plot.Plot, error) {
 	return g, nil
 }
 
-// apply gives gonum's axis, which knows the limits of the data, its scale and its limits.
+// apply sets the scale and the limits of gonum's axis, which has the limits of the data.
 func (a Axis) apply(name string, g *plot.Axis) error {
 	if math.IsInf(g.Min, 0) || a.Log && g.Max <= 0 { // no data
 		g.Min, g.Max = 1, 10
@@ -109,7 +109,7 @@ func (a Axis) apply(name string, g *plot.Axis) error {
 	return nil
 }
 
-// logScale is gonum's, with everything below the axis at its foot: bars stand there.
+// logScale is gonum's, with everything below the axis at its lower end, where bars begin.
 type logScale struct{ plot.LogScale }
 
 func (s logScale) Normalize(low, high, x float64) float64 {
@@ -141,7 +141,7 @@ func paint(c draw.Canvas, g *plot.Plot, column vg.Length) {
 	}
 }
 
-// finish adds what gonum leaves out: a title for those who listen, fonts to fall back on.
+// finish adds a title for screen readers and fallback fonts, which gonum omits.
 func finish(svg []byte, title string) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))

@@ -15,7 +15,7 @@ type Table struct {
 	Rows   [][]string
 }
 
-// Row adds a row; cells are shown as fmt shows them.
+// Row adds a row; cells are formatted by fmt.
 func (t *Table) Row(cells ...any) *Table {
 	row := make([]string, len(cells))
 	for i, c := range cells {
@@ -45,7 +45,7 @@ func (t *Table) Encode() (string, []byte, error) {
 	return t.Name + ".csv", b.Bytes(), nil
 }
 
-// ParseTable reads what Encode wrote.
+// ParseTable parses the output of Encode.
 func ParseTable(data []byte) (*Table, error) {
 	t := &Table{}
 	if rest, ok := bytes.CutPrefix(data, []byte("# ")); ok {

@@ -32,7 +32,7 @@ func TestTableErrors(t *testing.T) {
 	assert.ErrorContains(t, err, "wrong number of fields")
 }
 
-// FuzzParseTable: what is read is written and read as the same.
+// FuzzParseTable: a parsed table is encoded and parsed to an equal one.
 func FuzzParseTable(f *testing.F) {
 	f.Add([]byte("# title\na,b\n1,\"2,3\"\n"))
 	f.Add([]byte("a\n"))
@@ -40,7 +40,8 @@ func FuzzParseTable(f *testing.F) {
 	f.Add([]byte("\"a\nb\"\n\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		table, err := ParseTable(data)
-		if err != nil || len(table.Header) == 1 { // CSV cannot tell an empty cell from no row
+		// CSV cannot distinguish an empty cell from no row
+		if err != nil || len(table.Header) == 1 {
 			return
 		}
 		table.Name = "a"

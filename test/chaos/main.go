@@ -26,10 +26,9 @@ func main() {
 	list := flags.Bool("list", false, "list the campaigns")
 	pattern := flags.String("run", "", "run only the campaigns whose names match this regexp")
 	flags.Usage = func() {
-		fmt.Fprint(flags.Output(), `chaos runs campaigns, each of which repeats an operation that must
-succeed every time. It prints a line for each campaign, and exits with 0 if all pass.
-
-`)
+		fmt.Fprint(flags.Output(), "chaos runs campaigns, each of which repeats an operation "+
+			"that must\nsucceed every time. It prints a line for each campaign, and exits with "+
+			"0 if\nall pass.\n\n")
 		flags.PrintDefaults()
 	}
 	if err := flags.Parse(os.Args[1:]); err != nil {

@@ -27,7 +27,7 @@ func (t *trial) controlled() error {
 	case c.Control == matrix.DCQCN && c.Role == matrix.Server:
 		return t.notifies()
 	case c.Control == matrix.DCQCN && c.Impair == matrix.CNPs:
-		return t.heeds()
+		return t.slows()
 	case c.Control == matrix.DCQCN:
 		return t.unmoved()
 	}
@@ -79,12 +79,12 @@ func (t *trial) notifies() error {
 // a busy machine can be silent for long.
 func (t *trial) unmoved() error {
 	last := t.seen[len(t.seen)-1]
-	switch told := t.wire[1].CNPs; {
+	switch sent := t.wire[1].CNPs; {
 	case t.wire[0].Marked == 0:
 		return errors.New("none of our packets was marked: are they ECN-capable?")
-	case told > 0 && last.CNPs == 0:
-		return fmt.Errorf("the peer sent %d CNPs, and we received none", told)
-	case told > 0:
+	case sent > 0 && last.CNPs == 0:
+		return fmt.Errorf("the peer sent %d CNPs, and we received none", sent)
+	case sent > 0:
 		return nil // a peer newer than Linux 6.1
 	}
 	for _, g := range t.seen {
@@ -97,8 +97,8 @@ func (t *trial) unmoved() error {
 	return nil
 }
 
-// heeds checks that CNPs slowed us down and that we are at line rate again after they ended.
-func (t *trial) heeds() error {
+// slows checks that CNPs slowed us down and that we are at line rate again after they ended.
+func (t *trial) slows() error {
 	sent := t.wire[1].Notified
 	if !t.cell.Watched() { // our end prints no state; the verified data is the test
 		if sent == 0 {

@@ -26,8 +26,8 @@ type differing struct {
 	theirs  *differ.Theirs
 	verbose bool
 
-	packets, answers, cases, failed int
-	known                           map[string]int
+	packets, responses, cases, failed int
+	known                             map[string]int
 }
 
 // The responder program's source, its path in the guest, and the commands that install it. They add
@@ -165,7 +165,7 @@ func (d *differing) try(c *differ.Case) error {
 	r, err := differ.Run(d.ours, d.theirs, c)
 	d.cases++
 	d.packets += r.Packets
-	d.answers += r.Answers
+	d.responses += r.Responses
 	for name, n := range r.Known {
 		d.known[name] += n
 	}
@@ -217,7 +217,7 @@ func (d *differing) sum(took time.Duration) {
 		d.cases,
 		d.packets,
 		took.Round(time.Second),
-		d.answers,
+		d.responses,
 	)
 	most := func(a, b string) int { return cmp.Or(d.known[b]-d.known[a], strings.Compare(a, b)) }
 	for _, name := range slices.SortedFunc(maps.Keys(d.known), most) {

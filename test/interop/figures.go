@@ -55,8 +55,10 @@ func (f figure) cell(ours matrix.Role) matrix.Cell {
 		MTU: figureMTU, QPs: 1}
 }
 
-// told appends the figure's iterations to a command line: of a repeated option, the last counts.
-func (f figure) told(line []string) []string { return append(line, "-n", fmt.Sprint(f.iterations)) }
+// iterated appends the figure's iterations to a command line, whose last -n applies.
+func (f figure) iterated(line []string) []string {
+	return append(line, "-n", fmt.Sprint(f.iterations))
+}
 
 // toward replaces the server in a client's command line.
 func toward(server string, line []string) []string {
@@ -67,29 +69,30 @@ func toward(server string, line []string) []string {
 const secondIPv4 = "198.18.0.2"
 
 func (l *lab) rxeToRXE(ctx context.Context, f figure) (report.Row, error) {
-	server := l.second.start(figureLimit, f.told(f.cell(matrix.Client).Theirs())...)
+	server := l.second.start(figureLimit, f.iterated(f.cell(matrix.Client).Theirs())...)
 	if err := l.listening(ctx, l.second, f.cell(matrix.Client), server); err != nil {
 		return report.Row{}, err
 	}
 	line := toward(secondIPv4, f.cell(matrix.Server).Theirs())
-	return f.result(ctx, server, l.peer.start(figureLimit, f.told(line)...))
+	return f.result(ctx, server, l.peer.start(figureLimit, f.iterated(line)...))
 }
 
 func (l *lab) goroceToRXE(ctx context.Context, f figure) (report.Row, error) {
-	server := l.peer.start(figureLimit, f.told(f.cell(matrix.Client).Theirs())...)
+	server := l.peer.start(figureLimit, f.iterated(f.cell(matrix.Client).Theirs())...)
 	if err := l.listening(ctx, l.peer, f.cell(matrix.Client), server); err != nil {
 		return report.Row{}, err
 	}
-	return f.result(ctx, server, launch(f.told(f.cell(matrix.Client).Ours(l.bin(), iface, ""))...))
+	return f.result(ctx, server,
+		launch(f.iterated(f.cell(matrix.Client).Ours(l.bin(), iface, ""))...))
 }
 
 func (l *lab) rxeToGoroce(ctx context.Context, f figure) (report.Row, error) {
-	server := launch(f.told(f.cell(matrix.Server).Ours(l.bin(), iface, ""))...)
+	server := launch(f.iterated(f.cell(matrix.Server).Ours(l.bin(), iface, ""))...)
 	if err := l.serving(ctx, f.cell(matrix.Server), server); err != nil {
 		return report.Row{}, err
 	}
 	return f.result(ctx, server,
-		l.peer.start(figureLimit, f.told(f.cell(matrix.Server).Theirs())...))
+		l.peer.start(figureLimit, f.iterated(f.cell(matrix.Server).Theirs())...))
 }
 
 // Names of the veth pair between two ends of ours.
@@ -99,7 +102,7 @@ const (
 )
 
 func (l *lab) goroceToGoroce(ctx context.Context, f figure) (report.Row, error) {
-	server := launch(f.told(f.cell(matrix.Server).Ours(l.bin(), twinServer, ""))...)
+	server := launch(f.iterated(f.cell(matrix.Server).Ours(l.bin(), twinServer, ""))...)
 	if err := l.serving(ctx, f.cell(matrix.Server), server); err != nil {
 		return report.Row{}, err
 	}
@@ -108,7 +111,7 @@ func (l *lab) goroceToGoroce(ctx context.Context, f figure) (report.Row, error) 
 		line[i] = strings.NewReplacer("198.18.0.101", "198.18.0.102", "fd18::101",
 			"fd18::102").Replace(line[i])
 	}
-	return f.result(ctx, server, launch(f.told(line)...))
+	return f.result(ctx, server, launch(f.iterated(line)...))
 }
 
 // result waits for both ends and returns the client's row.

@@ -87,7 +87,7 @@ func (r *run) page(ctx context.Context, file string) error {
 		impaired = append(impaired,
 			append(append([]string{string(g.impair), string(g.test)}, passed...), counts...))
 	}
-	control := [][]string{{"cell", "what came of it"}}
+	control := [][]string{{"cell", "result"}}
 	for _, t := range r.trials {
 		if t.cell.Control != matrix.Unconcerned {
 			verdict := t.remarks()
@@ -97,7 +97,7 @@ func (r *run) page(ctx context.Context, file string) error {
 			control = append(control, []string{t.cell.String(), verdict})
 		}
 	}
-	bad := [][]string{{"peer", "what we say of it"}}
+	bad := [][]string{{"peer", "our output"}}
 	for _, e := range r.hostiles {
 		verdict := strings.ReplaceAll(e.said, "|", "\\|")
 		if e.err != nil {
@@ -105,7 +105,7 @@ func (r *run) page(ctx context.Context, file string) error {
 		}
 		bad = append(bad, []string{strings.TrimPrefix(e.name, "bad/"), verdict})
 	}
-	probes := [][]string{{"test", "what we say of it"}}
+	probes := [][]string{{"test", "our output"}}
 	for _, x := range r.probings {
 		verdict := x.said
 		if x.err != nil {
@@ -128,7 +128,8 @@ func (l *lab) setting(ctx context.Context) string {
 	_, ours, _ = strings.Cut(ours, ": ")
 	host := strings.TrimSpace(output(ctx, "uname", "-sr"))
 	packages, _ := l.peer.run(ctx, 10*time.Second, `awk '$1 == "Package:" { p = $2 } `+
-		`$1 == "Version:" && (p == "perftest" || p == "rdma-core") { print p, $2 }' /var/lib/dpkg/status; uname -sr`)
+		`$1 == "Version:" && (p == "perftest" || p == "rdma-core") { print p, $2 }' `+
+		`/var/lib/dpkg/status; uname -sr`)
 	return fmt.Sprintf("%s; on %d cores of %s, %s. Guest: %s, %s.", ours,
 		runtime.NumCPU(), cpu(), host, strings.Join(strings.Split(strings.TrimSpace(packages),
 			"\n"), ", "), l.accelerator())

@@ -72,7 +72,8 @@ func (l *lab) probe(ctx context.Context, p probed) *probing {
 // moved matches our end's output once all messages are there, with the line on its probes before
 // it.
 var moved = regexp.MustCompile(
-	`(?m)^(\d+ probes .*)\nmoved .* at 0x([0-9a-f]+) in the peer, SHA-256 ([0-9a-f]+); queue pair in RTS$`)
+	`(?m)^(\d+ probes .*)\nmoved .* at 0x([0-9a-f]+) in the peer, ` +
+		`SHA-256 ([0-9a-f]+); queue pair in RTS$`)
 
 func (x *probing) run(ctx context.Context, l *lab, limit time.Duration) error {
 	x.theirs = l.peer.start(limit, x.cell().Theirs()...)

@@ -77,7 +77,7 @@ func (end *peerEnd) consume(bytes units.Bytes) {
 	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.node.traits().consumeDelay)), func() {
 		end.unconsumed--
 		if !end.isOver() {
-			if err := end.qp.Consumed(bytes); err != nil {
+			if err := end.qp.Admission().Consumed(bytes); err != nil {
 				end.failf(nil, "%v", err)
 			}
 			end.wake()
@@ -95,7 +95,7 @@ func (end *peerEnd) returnResponse(bytes units.Bytes) {
 	sim := end.session.sim
 	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.session.plan.baseRTT)), func() {
 		if peer := end.peer; !peer.isOver() {
-			peer.qp.Answered(bytes)
+			peer.qp.Admission().Answered(bytes)
 			peer.wake()
 		}
 	})
@@ -123,10 +123,10 @@ func (g *checkedCreditGate) Agree(t cc.CreditTerms) {
 	g.check()
 }
 
-// Took implements cc.Gate.
-func (g *checkedCreditGate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (g *checkedCreditGate) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	before, credits := g.Outstanding(), g.Credits()
-	marks := g.Gate.Took(p, now)
+	marks := g.Gate.Sent(p, now)
 	if n := g.Outstanding() - before; n > 0 {
 		g.taken += n
 		t := taken{upTo: g.taken, maxCredits: credits}
@@ -139,9 +139,9 @@ func (g *checkedCreditGate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
 	return marks
 }
 
-// Hear implements cc.Gate. It checks that no more is returned than was consumed.
-func (g *checkedCreditGate) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
-	err := g.Gate.Hear(n, b, now)
+// Receive implements cc.Gate. It checks that no more is returned than was consumed.
+func (g *checkedCreditGate) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
+	err := g.Gate.Receive(n, b, now)
 	if r := g.end.peer.creditGranter; n.Returned > uint64(r.consumed) {
 		g.end.failf(nil, "%d lines returned, want at most the %d consumed", n.Returned, r.consumed)
 	}
@@ -232,7 +232,7 @@ func (g *checkedCreditGranter) Consumed(bytes units.Bytes, now units.Time) {
 }
 
 // Emit implements cc.Granter.
-func (g *checkedCreditGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (g *checkedCreditGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	n, some := g.Granter.Emit(incomplete, now)
 	if some {
 		if n.Returned > uint64(g.consumed) {

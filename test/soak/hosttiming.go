@@ -190,7 +190,7 @@ func (p *plan) agreesExtension(s *session) bool { return s.selective || p.mode.c
 // newControl returns the control of a name. PrioPlus channels are wide enough for the hosts' delay
 // variation that cannot be told from queueing, as an operator must configure them: a flow whose
 // delays always exceed its channel never sends.
-func (p *plan) newControl(name string, priority int) cc.Control {
+func (p *plan) newControl(name string, priority int) cc.Factory {
 	text := name
 	if name == "prioplus" {
 		text = "swift"

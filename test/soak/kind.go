@@ -47,7 +47,7 @@ const (
 	recoverSelective
 )
 
-// mode restricts what seeds may draw. The zero value is no restriction.
+// mode restricts what seeds may draw. The zero value restricts nothing.
 type mode struct {
 	name     string
 	kind     *kind

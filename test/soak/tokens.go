@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -88,7 +89,8 @@ func (end *peerEnd) admit() error {
 	if gates == nil {
 		return nil
 	}
-	return end.qp.Admit(cc.AllOf(gates...), granters...)
+	return end.qp.Modify(transport.Init,
+		transport.QPAttr{Gate: cc.AllOf(gates...), Granters: granters})
 }
 
 // checkedGate counts the bytes that a gate lets pass and checks the bound of its unscheduled phase.
@@ -109,10 +111,10 @@ func (g *checkedGate) Posted(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	g.Gate.Posted(bytes, b, now)
 }
 
-// Took implements cc.Gate.
-func (g *checkedGate) Took(p *cc.Outgoing, now units.Time) cc.Marks {
+// Sent implements cc.Gate.
+func (g *checkedGate) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 	g.update(p.Backlog)
-	marks := g.Gate.Took(p, now)
+	marks := g.Gate.Sent(p, now)
 	g.sent += p.Bytes
 	if marks.Set&cc.MarkUnscheduled != 0 {
 		g.unscheduled += p.Bytes
@@ -131,14 +133,14 @@ func (g *checkedGate) Lost(bytes units.Bytes, b cc.Backlog, now units.Time) {
 	g.Gate.Lost(bytes, b, now)
 }
 
-// Hear implements cc.Gate.
-func (g *checkedGate) Hear(n *cc.Notice, b cc.Backlog, now units.Time) error {
+// Receive implements cc.Gate.
+func (g *checkedGate) Receive(n *cc.ControlMessage, b cc.Backlog, now units.Time) error {
 	g.update(b)
-	return g.Gate.Hear(n, b, now)
+	return g.Gate.Receive(n, b, now)
 }
 
 // Emit implements cc.Gate.
-func (g *checkedGate) Emit(b cc.Backlog, now units.Time) (cc.Notice, bool) {
+func (g *checkedGate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
 	g.update(b)
 	n, some := g.Gate.Emit(b, now)
 	if some && b.Waits > g.unsent() {
@@ -158,7 +160,7 @@ func (g *checkedGate) update(b cc.Backlog) {
 
 // discarded returns the bytes of tokens that the sender discarded.
 func (g *checkedGate) discarded() units.Bytes {
-	t := g.Gate.(*tocc.Sender).Tally()
+	t := g.Gate.(*tocc.Sender).Stats()
 	return t.Discarded + t.Unneeded
 }
 
@@ -179,7 +181,7 @@ func (g *checkedGranter) Missing(packets int, bytes units.Bytes, now units.Time)
 // Emit implements cc.Granter. It checks total volume control: a granter grants at most what needs
 // tokens, plus what was lost and is sent again, as either end may detect it first, plus what the
 // sender discarded.
-func (g *checkedGranter) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (g *checkedGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	n, some := g.Granter.Emit(incomplete, now)
 	if !some {
 		return n, some
@@ -199,10 +201,10 @@ func (g *checkedGate) String() string {
 	return fmt.Sprintf("gate: posted %d, lost %d, unscheduled %d, in flight %d, next %v, %+v",
 		int64(g.posted),
 		int64(g.lost), int64(g.unscheduled), int64(g.unscheduledInFlight), g.Next(),
-		g.Gate.(*tocc.Sender).Tally())
+		g.Gate.(*tocc.Sender).Stats())
 }
 
 func (g *checkedGranter) String() string {
 	return fmt.Sprintf("granter: granted %d, missing %d, next %v, %+v", int64(g.granted),
-		int64(g.missing), g.Next(), g.Granter.(*tocc.Receiver).Tally())
+		int64(g.missing), g.Next(), g.Granter.(*tocc.Receiver).Stats())
 }

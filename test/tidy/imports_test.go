@@ -123,7 +123,7 @@ func TestExamplesImports(t *testing.T) {
 
 // pure are packages that own no goroutine and read no clock: time comes in as an argument.
 var pure = []string{"units", "cc", "prioplus", "tocc", "carc", "transport", "transport/wire",
-	"internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
+	"internal/endpoint", "internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
 
 // TestPure: the core has no I/O and no cgo, and only dpdk has cgo.
 func TestPure(t *testing.T) {
@@ -133,12 +133,22 @@ func TestPure(t *testing.T) {
 			cgo := s.Path.Value == `"C"`
 			switch {
 			case f.test():
-			case cgo && !strings.HasPrefix(f.name, "dpdk/") &&
-				f.dir() != "internal/dpdktest/faults":
+			case cgo && !strings.HasPrefix(f.name, "dpdk/"):
 				t.Errorf("%s:%d: only dpdk imports C", f.name, f.line(s.Pos()))
 			case slices.Contains(pure, f.dir()) && slices.Contains(forbidden, s.Path.Value):
 				t.Errorf("%s:%d: %s may not import %s", f.name, f.line(s.Pos()), f.dir(),
 					s.Path.Value)
+			}
+		}
+	}
+}
+
+// TestFaultsAreForTests: dpdk/faults replaces functions of libc in the whole process.
+func TestFaultsAreForTests(t *testing.T) {
+	for _, f := range sources(t) {
+		for _, s := range f.syntax.Imports {
+			if s.Path.Value == `"`+module+`/dpdk/faults"` && !f.test() {
+				t.Errorf("%s:%d: only tests import dpdk/faults", f.name, f.line(s.Pos()))
 			}
 		}
 	}

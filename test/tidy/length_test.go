@@ -2,9 +2,16 @@ package tidy
 
 import (
 	"go/ast"
+	"go/parser"
 	"go/token"
+	"maps"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Limits of what a reader has to hold at a time.
@@ -22,21 +29,34 @@ var longFunctions = map[string]string{
 	"bytetuning/dialect.take":        "one case for each word of a switch's grammar",
 	"bytetuning/dialect.intents":     "one table of SONiC after the other",
 	"fabric.findRoutes":              "one breadth-first search",
-	"lab/papers/carc.build":          "one testbed, from its hosts to its flows",
 	"lab/papers/taurus.segments":     "one table of segments",
 	"lab/papers/taurus.overload":     "one experiment, from set-up to measurement",
-	"lab/studies/fabric.runIncast":   "one testbed, from its hosts to its flows",
 	"nicoffload/ccp.Decode":          "one case for each kind of message",
 }
 
-// TestLineWidth: no line is wider than 100 columns, unless a literal that cannot be broken makes
-// it so.
+// tokens cannot be broken: a line that consists of one may be wider.
+var tokens = []struct {
+	name    string
+	pattern *regexp.Regexp
+}{
+	{"URL", regexp.MustCompile(`https?://\S+`)},
+	{"hexadecimal", regexp.MustCompile(`(0x)?[0-9A-Fa-f_]{64,}`)},
+	{"base64", regexp.MustCompile(`[0-9A-Za-z+/]{64,}={0,2}`)},
+	{"directive", regexp.MustCompile(`^//(go:(embed|generate)|nolint).*`)},
+	{"struct tag", regexp.MustCompile("^\t+[A-Za-z][\\w, ]* +[^= ]+ +`[a-z]+:\"[^`]*`$")},
+}
+
+// TestLineWidth: no line is wider than 100 columns, unless one of tokens or a test's text makes it
+// so.
 func TestLineWidth(t *testing.T) {
 	for _, f := range sources(t) {
-		free := unbreakable(f)
+		if isPending(f.dir()) {
+			continue
+		}
+		text := verbatimText(f)
 		for i, l := range f.lines() {
-			if n := columns(l); n > maxColumns && !free[i+1] {
-				t.Errorf("%s:%d: %d columns, more than %d", f.name, i+1, n, maxColumns)
+			if n := columns(l); n > maxColumns && !text[i+1] && unbreakable(l) == "" {
+				t.Errorf("%s:%d: %d columns, want at most %d", f.name, i+1, n, maxColumns)
 			}
 		}
 	}
@@ -46,34 +66,85 @@ func columns(line string) int {
 	return len([]rune(line)) + 3*strings.Count(line, "\t")
 }
 
-// unbreakable returns the lines that no one can break: those of raw strings and of string
-// literals without a space, directives, C code, and preformatted text of comments.
-func unbreakable(f *file) map[int]bool {
-	free := map[int]bool{}
+// TestCWidth is TestLineWidth for C.
+func TestCWidth(t *testing.T) {
+	for _, suffix := range []string{".c", ".h"} {
+		require.NoError(t, walk(suffix, func(name string, text []byte) error {
+			for i, l := range strings.Split(string(text), "\n") {
+				if n := columns(l); n > maxColumns && !isPending(dirOf(name)) {
+					t.Errorf("%s:%d: %d columns, want at most %d", name, i+1, n, maxColumns)
+				}
+			}
+			return nil
+		}))
+	}
+}
+
+// unbreakable returns the name of the token that a line consists of, beside quotes and marks of a
+// comment, or "".
+func unbreakable(line string) string {
+	for _, token := range tokens {
+		at := token.pattern.FindStringIndex(line)
+		if at != nil && strings.Trim(line[:at[0]]+line[at[1]:], "\t /\"`,()+") == "" {
+			return token.name
+		}
+	}
+	return ""
+}
+
+// verbatimText returns the lines of raw strings in a test: text of programs and files, as they are.
+// A string of a single line has to begin the line.
+func verbatimText(f *file) map[int]bool {
+	lines := map[int]bool{}
+	if !f.test() {
+		return lines
+	}
 	ast.Inspect(f.syntax, func(n ast.Node) bool {
 		l, ok := n.(*ast.BasicLit)
-		if !ok || l.Kind != token.STRING {
+		if !ok || l.Kind != token.STRING || l.Value[0] != '`' {
 			return true
 		}
-		if long := len(l.Value) > maxColumns/2; l.Value[0] == '`' || long {
-			for i := f.line(l.Pos()); i <= f.line(l.End()); i++ {
-				free[i] = true
-			}
+		first, last := f.line(l.Pos()), f.line(l.End())
+		begins := strings.HasPrefix(strings.TrimLeft(f.lines()[first-1], "\t"), "`")
+		for i := first; i <= last && (begins || last > first); i++ {
+			lines[i] = true
 		}
 		return true
 	})
-	for _, g := range f.syntax.Comments {
-		for _, c := range g.List {
-			pre := strings.HasPrefix(c.Text, "//\t") || strings.HasPrefix(c.Text, "//go:") ||
-				strings.HasPrefix(c.Text, "//nolint") || !strings.Contains(c.Text, " ")
-			if pre || strings.HasPrefix(c.Text, "/*") || strings.HasPrefix(c.Text, "// #") {
-				for i := f.line(c.Pos()); i <= f.line(c.End()); i++ {
-					free[i] = true
-				}
-			}
-		}
+	return lines
+}
+
+// TestUnbreakable has a line for each kind of token, and others.
+func TestUnbreakable(t *testing.T) {
+	hex, words := strings.Repeat("0123abcd", 14), strings.Repeat("word ", 25)
+	for line, want := range map[string]string{
+		"\t// https://example.com/" + hex:              "URL",
+		"// see https://example.com/" + hex:            "",
+		"\t\t0x" + hex + ",":                           "hexadecimal",
+		"\t\t\"" + strings.Repeat("aB+/", 30) + "==\"": "base64",
+		"\t\"" + words + "\"":                          "",
+		"//go:embed " + words:                          "directive",
+		"//go:build " + words:                          "",
+		"\tName string `json:\"" + hex + "\"`":         "struct tag",
+		"\tName, Other map[int]bool `json:\"name\"`":   "struct tag",
+		"\tname = `json:\"" + hex + "\"`":              "",
+		"//\t" + words:                                 "",
+		"\tcall(" + strings.Repeat("argument, ", 12):   "",
+	} {
+		assert.Equal(t, want, unbreakable(line), line)
 	}
-	return free
+}
+
+// TestVerbatimText: raw strings are text in tests alone.
+func TestVerbatimText(t *testing.T) {
+	const source = "package p\n\nvar a = `one line`\n\nvar b = f(`two\nlines`,\n\t`begins`)\n"
+	for name, want := range map[string][]int{"p.go": nil, "p_test.go": {5, 6, 7}} {
+		set := token.NewFileSet()
+		syntax, err := parser.ParseFile(set, name, source, 0)
+		require.NoError(t, err)
+		text := verbatimText(&file{name: name, text: []byte(source), syntax: syntax, set: set})
+		assert.Equal(t, want, slices.Sorted(maps.Keys(text)), name)
+	}
 }
 
 // TestFunctionLength: a function fits on a screen. Tests may be as long as their tables.

@@ -256,8 +256,8 @@ func TestSelectiveRepeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, f.addrs, f.vlan,
 				packet.FaultOptions{Seed: 1, Send: packet.FaultRates{Lose: 0.1}})
-			x, y := p.connected(transport.RC, transport.MTU256, true)
-			for _, op := range []transport.SendOp{transport.OpWrite, transport.OpRead,
+			x, y := p.connected(transport.RC, 256, true)
+			for _, op := range []transport.Op{transport.OpWrite, transport.OpRead,
 				transport.OpSend} {
 				if op == transport.OpSend {
 					y.recv(p, 50000)

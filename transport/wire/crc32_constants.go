@@ -14,7 +14,7 @@ import (
 //   - reduce512 brings the eight halves of a block to 96 bits. Its row maxShift is for a block that
 //     ends the message: for half i, x^(64·(7−i)+32−1) mod P; the 32 is the zeros that a CRC appends
 //     to the message. Row maxShift+t is for a block that t more bytes follow, row maxShift−t for
-//     one whose last t bytes are none of the message's; x has an inverse modulo P. Reflected in 32
+//     one whose last t bytes are not of the message; x has an inverse modulo P. Reflected in 32
 //     bits, not 64, which leaves the 96 bits at the low end of the register.
 //   - barrett is the inverse of P modulo 2⁶⁴ in carry-less arithmetic, and P itself.
 //

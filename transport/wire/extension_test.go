@@ -334,7 +334,7 @@ func TestAgree(t *testing.T) {
 		{"no feature in common", with(func(o *Offer) { o.Features = 32 }), Agreement{}},
 		{"more features than ours", with(func(o *Offer) { o.Features |= 32 }), agreed(512)},
 		{"a smaller window", with(func(o *Offer) { o.SACKBits = 64 }), agreed(64)},
-		{"a window that is no multiple of 32", with(func(o *Offer) {
+		{"a window not a multiple of 32", with(func(o *Offer) {
 			o.SACKBits = 95
 		}), agreed(64)},
 		{"a larger window", with(func(o *Offer) { o.SACKBits = 4096 }), agreed(512)},

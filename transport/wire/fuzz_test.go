@@ -54,7 +54,7 @@ func views(t *testing.T, p *Packet) {
 	} else {
 		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
 	}
-	if p.Op != XACK && p.Op != Token { // whose TLVs are none of its fixed headers
+	if p.Op != XACK && p.Op != Token { // whose TLVs are not fixed headers
 		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)

@@ -25,7 +25,7 @@ const defaultTTL = 64
 // Address has the header fields that all packets of a flow have in common.
 type Address struct {
 	SrcMAC, DstMAC [6]byte
-	VLAN           uint16 // tag control information: priority and VLAN identifier; 0 is no tag
+	VLAN           uint16 // tag control information: priority and identifier; 0 for untagged
 	Src, Dst       netip.Addr
 	SrcPort        uint16 // entropy for equal-cost paths (A17.3.1.3)
 	TOS            uint8  // DSCP and ECN: IPv4's TOS, IPv6's traffic class

@@ -19,10 +19,12 @@ func (p *program) checkCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check FILE...",
 		Short: "Find the three misconfigurations of the paper",
-		Long: `check reads intents (YAML), or the configuration of a switch (JSON, or with --dialect), and reports the three cases
-of ByteTuning's section 2.2: I, Kmax at or above XOFF, so that PFC acts before ECN; II, enough senders to fill the
-buffer before any of them is paused; III, a class without PFC that may use the buffer. It lists missing information
-as "unknown". The exit code is 1 if there are findings.`,
+		Long: `check reads intents (YAML), or the configuration of a switch (JSON, or with
+--dialect), and reports the three cases of ByteTuning's section 2.2: I, Kmax at
+or above XOFF, so that PFC acts before ECN; II, enough senders to fill the
+buffer before any of them is paused; III, a class without PFC that may use the
+buffer. It lists missing information as "unknown". The exit code is 1 if there
+are findings.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error { return p.check(from, chip, files) },
 	}

@@ -55,9 +55,10 @@ func (p *program) fluidCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fluid",
 		Short: "Integrate the model of DCQCN, ECN and PFC",
-		Long: `fluid integrates equations 6 to 13 of the paper, with their misprints corrected, for N equal flows through a leaf S1
-and the receiver's switch S0. It prints the fixed point and whether it is stable. With --out it draws rate, queues
-and loss over time.`,
+		Long: `fluid integrates equations 6 to 13 of the paper, with their misprints
+corrected, for N equal flows through a leaf S1 and the receiver's switch S0. It
+prints the fixed point and whether it is stable. With --out it draws rate,
+queues and loss over time.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error { return p.fluid(c, out) },
 	}

@@ -31,15 +31,21 @@ func (p *program) command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "bytetuning",
 		Short: "Tune ECN and PFC watermarks of RoCEv2 switches",
-		Long: `bytetuning improves the configured Kmin, Kmax, Pmax, headroom and alpha by simulated annealing
-(ByteTuning, IEEE TCC 2025), on a model, a simulated fabric, or switches.
+		Long: `bytetuning improves the configured Kmin, Kmax, Pmax, headroom and alpha by
+simulated annealing (ByteTuning, IEEE TCC 2025), on a model, a simulated fabric,
+or switches.
 
-  bytetuning tune --target fabric:2to1 --budget 200 --out /tmp/bt   search; /tmp/bt/report.html
-  bytetuning check /tmp/bt/best.yaml                                find the paper's three misconfigurations
-  bytetuning render --dialect sonic /tmp/bt/best.yaml               as switch configuration
-  bytetuning fluid --flows 8 --start 40G --out /tmp/bt              the model of DCQCN, ECN and PFC
+To search for better watermarks, with a report in /tmp/bt/report.html:
+  bytetuning tune --target fabric:2to1 --budget 200 --out /tmp/bt
+To find the paper's three misconfigurations:
+  bytetuning check /tmp/bt/best.yaml
+To write a switch's configuration:
+  bytetuning render --dialect sonic /tmp/bt/best.yaml
+To integrate the model of DCQCN, ECN and PFC:
+  bytetuning fluid --flows 8 --start 40G --out /tmp/bt
 
-The exit code is 0 on success, 1 after a failure or a finding, and 2 for an invalid command line.`,
+The exit code is 0 on success, 1 after a failure or a finding, and 2 for an
+invalid command line.`,
 	}
 	root.AddCommand(p.tuneCommand(), p.checkCommand(), p.renderCommand(), p.fluidCommand())
 	return root

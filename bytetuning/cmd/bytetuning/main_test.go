@@ -85,8 +85,8 @@ func TestTelemetry(t *testing.T) {
 	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget",
 		"1", "--out", dir)
 	require.Zero(t, code, errs)
-	assert.Regexp(t, `telemetry  int uses [0-9.]+Mb/s of the network at a throughput of 2[0-9.]+Gb/s\n`,
-		out)
+	assert.Regexp(t, `telemetry  int uses [0-9.]+Mb/s of the network `+
+		`at a throughput of 2[0-9.]+Gb/s\n`, out)
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "Telemetry: int uses")
@@ -243,12 +243,13 @@ func TestUsageErrors(t *testing.T) {
 		"gamma 0":                       "tune --target fluid:8x40G --out x --fair --gamma 0",
 		"want --apply to change them":   "tune --target live:testdata/fleet.yaml --out x",
 		"want --start FILE":             "tune --target live:testdata/fleet.yaml --out x --apply",
-		"not real switches":             "tune --target live:testdata/fleet.yaml --out x --apply --unchecked",
-		"--rollback: want real":         "tune --target fluid:8x40G --out x --rollback",
-		"live: fleet: ":                 "tune --target live:main.go --out x --apply",
-		"no such file":                  "tune --target live:nowhere.yaml --out x --apply",
-		"--telemetry: want a fabric":    "tune --target fluid:8x40G --out x --telemetry int",
-		`unknown source "gossip"`:       "tune --target fabric:2to1 --out x --telemetry gossip",
+		"not real switches": "tune --target live:testdata/fleet.yaml --out x --apply " +
+			"--unchecked",
+		"--rollback: want real":      "tune --target fluid:8x40G --out x --rollback",
+		"live: fleet: ":              "tune --target live:main.go --out x --apply",
+		"no such file":               "tune --target live:nowhere.yaml --out x --apply",
+		"--telemetry: want a fabric": "tune --target fluid:8x40G --out x --telemetry int",
+		`unknown source "gossip"`:    "tune --target fabric:2to1 --out x --telemetry gossip",
 		`unknown aggregation "median"`: "tune --target fabric:2to1 --out x --telemetry int " +
 			"--aggregate median",
 		"unknown flag: --fast":             "tune --fast",

@@ -22,11 +22,13 @@ func (p *program) renderCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "render --dialect DIALECT FILE",
 		Short: "Translate watermarks into switch configuration",
-		Long: `render writes the configuration of each layer of a file of intents: to standard output for a single layer,
-otherwise to one file per layer in --out. Rounded values and parameters that the dialect cannot express are reported
-on standard error. Values that the switch does not support are errors.
+		Long: `render writes the configuration of each layer of a file of intents: to standard
+output for a single layer, otherwise to one file per layer in --out. Rounded
+values and parameters that the dialect cannot express are reported on standard
+error. Values that the switch does not support are errors.
 
-Dialects: ` + strings.Join(dialect.Names(), ", ") + `. --from reads another dialect instead of intents.`,
+Dialects: ` + strings.Join(dialect.Names(), ", ") + `.
+--from reads another dialect instead of intents.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
 			d, err := dialect.Lookup(to)

@@ -15,8 +15,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-const targetHelp = `target: fluid:NxRATE (the model, N flows that start at RATE, such as 8x40G), fabric:SCENE (a simulation
-of our transport; multihost is a NIC of two hosts), or live:FLEET.yaml (switches)`
+const targetHelp = `target: fluid:NxRATE (the model, N flows that start at RATE, such as
+8x40G), fabric:SCENE (a simulation of our transport; multihost is a NIC
+of two hosts), or live:FLEET.yaml (switches)`
 
 // targetSpec is a target with its search space and baselines.
 type targetSpec struct {
@@ -42,8 +43,8 @@ func target(t *tuning) (*targetSpec, error) {
 	case "live":
 		a, err = liveTarget(t, rest)
 	default:
-		err = fmt.Errorf("unknown target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, or "+
-			"fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
+		err = fmt.Errorf("unknown target %q: want fluid:8x40G, live:FLEET.yaml, fabric:multihost, "+
+			"or fabric: and one of %s", t.target, strings.Join(scene.Names(), ", "))
 	}
 	if err != nil || t.space == "" {
 		return a, err

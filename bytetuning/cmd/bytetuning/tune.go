@@ -40,19 +40,23 @@ func (p *program) tuneCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tune --target TARGET --out DIR",
 		Short: "Search for better watermarks",
-		Long: `tune measures the configured watermarks and then those that a tuner proposes, until the budget is spent. It leaves
-the target with the best measured point. It writes best.yaml, report.html with its figures, and log.jsonl to DIR. The
-same command resumes from log.jsonl after an interruption, or with a larger budget.
+		Long: `tune measures the configured watermarks and then those that a tuner proposes,
+until the budget is spent. It leaves the target with the best measured point. It
+writes best.yaml, report.html with its figures, and log.jsonl to DIR. The same
+command resumes from log.jsonl after an interruption, or with a larger budget.
 
-Tuners (--tuner NAME:parameter=value,...): ` + strings.Join(bytetuning.Tuners(), ", ") + `. The paper's schedule, 18341 measurements
-from a temperature of 100, is --tuner anneal --budget 0.
+Tuners (--tuner NAME:parameter=value,...): ` + strings.Join(bytetuning.Tuners(), ", ") + `.
+The paper's schedule, 18341 measurements from a temperature of 100, is
+--tuner anneal --budget 0.
 
-A point whose Kmax reaches XOFF (the paper's case I), or that violates another constraint of a switch, is never
-applied. --unchecked applies it on models and simulations.
+A point whose Kmax reaches XOFF (the paper's case I), or that violates another
+constraint of a switch, is never applied. --unchecked applies it on models and
+simulations.
 
-Switches (live:FLEET.yaml; "go doc github.com/goroce/goroce/bytetuning/live" has an example) are changed only with
---apply. They need --start FILE with their current watermarks. Their configuration is first saved in DIR/saved;
---rollback --apply restores it and does nothing else.`,
+Switches (live:FLEET.yaml; "go doc github.com/goroce/goroce/bytetuning/live" has
+an example) are changed only with --apply. They need --start FILE with their
+current watermarks. Their configuration is first saved in DIR/saved; --rollback
+--apply restores it and does nothing else.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.tune(c.Context(), &t) },
 	}

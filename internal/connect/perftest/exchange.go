@@ -24,14 +24,14 @@ const done = "done\x00"
 // exchanger exchanges messages of known sizes with a peer. perftest reads each message with a
 // single read, so each must be a single write, and nothing may be sent before the peer's reply.
 type exchanger struct {
-	conn       net.Conn
-	in         *bufio.Reader
-	client     bool
-	test       Test
-	kinPrefix  []byte // first message of a peer that is a goroce program
-	isKin      bool
-	gotMessage bool  // a valid message of perftest arrived
-	failed     error // the first error, which is final
+	conn         net.Conn
+	in           *bufio.Reader
+	client       bool
+	test         Test
+	nativePrefix []byte // first message of a peer that is a goroce program
+	isNative     bool
+	gotMessage   bool  // a valid message of perftest arrived
+	failed       error // the first error, which is final
 }
 
 func newExchanger(conn net.Conn, client bool, t Test) exchanger {
@@ -95,9 +95,9 @@ func (x *exchanger) read(what string, n int) ([]byte, error) {
 		}
 	}
 	received, _ := x.in.Peek(x.in.Buffered())
-	x.isKin = !x.gotMessage && x.kinPrefix != nil && bytes.HasPrefix(received, x.kinPrefix)
+	x.isNative = !x.gotMessage && x.nativePrefix != nil && bytes.HasPrefix(received, x.nativePrefix)
 	switch {
-	case x.isKin: // a goroce peer need not wait for a reply
+	case x.isNative: // a goroce peer need not wait for a reply
 	case err != nil && len(received) == 0:
 		return nil, fmt.Errorf("perftest: %s: got 0 of %d bytes: %w", what, n, peerError(err))
 	case err != nil || len(received) > n && string(received[n:]) != done:

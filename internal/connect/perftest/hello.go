@@ -46,7 +46,7 @@ var helloParts = [...]struct {
 // Hello holds the first messages of each side.
 type Hello struct {
 	Version   string      // "" means Version
-	Mark      string      // after the version's zero byte, ignored by perftest: see Session.Kin
+	Mark      string      // after the version's zero byte, ignored by perftest: see Session.Native
 	Page      units.Bytes // perftest's cycle buffer, which small messages cycle through
 	CacheLine units.Bytes // alignment of small messages
 	PathMTU   units.Bytes // 256, 512, 1024, 2048 or 4096
@@ -80,7 +80,8 @@ func (h Hello) Encode() ([]byte, error) {
 		return nil, err
 	} else if again != h {
 		return nil, malformed(
-			"version %q, mark %q, page of %d bytes, cache line of %d: want values that fit the message",
+			"version %q, mark %q, page of %d bytes, cache line of %d: want values that fit the "+
+				"message",
 			h.Version, h.Mark, h.Page, h.CacheLine)
 	}
 	return b, nil

@@ -32,7 +32,8 @@ func TestMessages(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, b, destinationLen)
 	require.Equal(t,
-		"0000:0001:000011:fffffe:0000cafe:0000000010000000:00:00:00:00:00:00:00:00:00:00:ff:ff:0a:00:00:01:00000000:\x00", string(b))
+		"0000:0001:000011:fffffe:0000cafe:0000000010000000:"+
+			"00:00:00:00:00:00:00:00:00:00:ff:ff:0a:00:00:01:00000000:\x00", string(b))
 
 	b = Report{Size: 65536, Iterations: 1000, Peak: 1, Average: 0.5, MsgRate: 2}.Encode()
 	require.Equal(t, "\x00\x00\x00\x00\x00\x01\x00\x00"+"\x00\x00\x00\x00\x00\x00\x03\xe8"+

@@ -24,10 +24,10 @@ import (
 type Session struct {
 	// Agreed holds the parameters that both sides use, with the peer's version and mark.
 	Agreed Hello
-	// Kin reports that the peer's version and mark equal ours: the peer is a goroce program, with
-	// which the caller can use another protocol. Only the version has been exchanged then, and only
-	// Rest may be called.
-	Kin bool
+	// Native reports that the peer's version and mark equal ours: the peer is a goroce program,
+	// with which the caller can use another protocol. Only the version has been exchanged then, and
+	// only Rest may be called.
+	Native bool
 
 	wire         exchanger
 	mine, theirs []Destination
@@ -55,7 +55,7 @@ func handshake(ctx context.Context, wire exchanger, mine Hello) (*Session, error
 	}
 	s := &Session{wire: wire}
 	if mine.Mark != "" {
-		s.wire.kinPrefix = message[:versionLen]
+		s.wire.nativePrefix = message[:versionLen]
 	}
 	var theirs Hello
 	for i, part := range helloParts {
@@ -65,8 +65,8 @@ func handshake(ctx context.Context, wire exchanger, mine Hello) (*Session, error
 			return nil, err
 		}
 		message = message[part.len:]
-		if i == 0 && s.wire.isKin {
-			s.Agreed, s.Kin = theirs, true
+		if i == 0 && s.wire.isNative {
+			s.Agreed, s.Native = theirs, true
 			return s, nil
 		}
 	}
@@ -74,7 +74,7 @@ func handshake(ctx context.Context, wire exchanger, mine Hello) (*Session, error
 	return s, nil
 }
 
-// Rest returns what a Kin has sent after its version.
+// Rest returns what a Native peer has sent after its version.
 func (s *Session) Rest() []byte {
 	rest, _ := s.wire.in.Peek(s.wire.in.Buffered())
 	return rest
@@ -231,8 +231,9 @@ func (s *Session) checkDestination(i int, d Destination) error {
 	}
 	for k, other := range s.theirs {
 		if other.QPN == d.QPN {
-			return s.mismatch("queue pairs %d and %d have the same QPN %#x; want -q %d on the peer", k, i,
-				d.QPN, len(s.mine))
+			return s.mismatch("queue pairs %d and %d have the same QPN %#x; want -q %d on the "+
+				"peer",
+				k, i, d.QPN, len(s.mine))
 		}
 	}
 	s.theirs = append(s.theirs, d)

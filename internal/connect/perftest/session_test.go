@@ -249,7 +249,8 @@ func TestBadPeers(t *testing.T) {
 			ErrGone, "keys of queue pair 0: got 0 of 108"},
 		{"another test, with reports", Test{Verb: Send, Duration: true},
 			after(one, two, one, one, two, one, report), true, ErrMismatch,
-			`got 8 bytes, want 108: "\x00\x00\x00\x00\x00\x00\b\x00": the local test is ib_send_bw -D: the two sides do not`},
+			`got 8 bytes, want 108: "\x00\x00\x00\x00\x00\x00\b\x00": ` +
+				`the local test is ib_send_bw -D: the two sides do not`},
 		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true,
 			ErrMismatch, "report of the size: got 108 bytes, want 8"},
 		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone,
@@ -300,10 +301,10 @@ func TestBadPeers(t *testing.T) {
 // Two goroce programs recognise each other by the mark after the version and send no further
 // message. The server's next protocol may arrive along with its version. Other peers ignore the
 // mark.
-func TestKin(t *testing.T) {
+func TestNative(t *testing.T) {
 	for _, c := range []struct {
 		client, server string
-		kinPrefix      bool
+		nativePrefix   bool
 	}{{"goroce", "goroce", true}, {"goroce", "", false}, {"", "goroce", false},
 		{"goroce", "goroce2", false}, {"", "", false}} {
 		a, b := sockets(t)
@@ -314,7 +315,7 @@ func TestKin(t *testing.T) {
 		served := make(chan error, 1)
 		go func() {
 			s, err := Accept(ctx, b, Test{}, theirs)
-			if err == nil && s.Kin {
+			if err == nil && s.Native {
 				_, err = b.Write([]byte("more"))
 			}
 			served <- err
@@ -322,9 +323,9 @@ func TestKin(t *testing.T) {
 		s, err := Connect(ctx, a, Test{}, mine)
 		require.NoError(t, err)
 		require.NoError(t, <-served)
-		require.Equal(t, c.kinPrefix, s.Kin, "%+v", c)
+		require.Equal(t, c.nativePrefix, s.Native, "%+v", c)
 		require.Equal(t, c.server, s.Agreed.Mark)
-		if c.kinPrefix {
+		if c.nativePrefix {
 			more := append([]byte(nil), s.Rest()...)
 			rest, err := io.ReadAll(io.LimitReader(a, int64(4-len(more))))
 			require.NoError(t, err)

@@ -98,8 +98,9 @@ func (e *exchange) destination(mine Destination) (Destination, error) {
 	peer, err := Decode(b)
 	if err == nil && peer.GID.Is4() != mine.GID.Unmap().Is4() {
 		return Destination{},
-			fmt.Errorf("pingpong: remote GID %v, local GID %v: want both IPv4 or both IPv6 (-g): %w",
-				peer.GID, mine.GID, ErrMismatch)
+			fmt.Errorf("pingpong: remote GID %v, local GID %v: want both IPv4 or both IPv6 "+
+				"(-g): "+
+				"%w", peer.GID, mine.GID, ErrMismatch)
 	}
 	return peer, err
 }

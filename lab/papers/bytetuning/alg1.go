@@ -5,14 +5,13 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// table is a target whose measurements were written down before: a ridge over the traversal's
-// parameters, with a bump of its own on each point.
+// table is a target with predefined measurements: a ridge over the traversal's parameters, with a
+// bump of its own on each point.
 type table struct {
 	layer bytetuning.Layer
 	now   bytetuning.Watermark
@@ -41,7 +40,7 @@ func (t *table) Measure(context.Context) (*bytetuning.Measurement, error) {
 		Switches: []bytetuning.Sample{{Throughput: units.BitRate(f * 25e9)}}}, nil
 }
 
-// alg1: the schedule of algorithm 1 on a table, as the paper has its parameters.
+// alg1: the schedule of algorithm 1 on a table, with the paper's parameters.
 var alg1 = &experiment.Experiment{
 	ID:    "bytetuning/alg1",
 	Seeds: oneSeed,
@@ -73,7 +72,7 @@ var alg1 = &experiment.Experiment{
 				if p.N%20 == 0 {
 					best.Add(float64(p.N), p.BestEnergy)
 				}
-				// The start, line 2, and then lines 7 and 9 by turns.
+				// The start, line 2, and then lines 7 and 9 in alternation.
 				if p.N < 4 || p.N%2 == 1 {
 					return
 				}
@@ -103,7 +102,7 @@ var alg1 = &experiment.Experiment{
 		}
 		j.Value("temperatures", float64(annealer.Temperatures()))
 		j.Value("iterations", float64(iterations))
-		// the search measures what is there besides
+		// the search also measures the present watermark
 		j.Value("evaluations", float64(out.Evaluations-1))
 		j.Value("step violations", float64(steps))
 		j.Value("projection violations", float64(projected))
@@ -112,11 +111,8 @@ var alg1 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		counts := claims.Value{}
-		for _, n := range []string{"temperatures", "iterations", "evaluations"} {
-			counts = counts.With(n, claims.Number(r.Values(n)[0]))
-		}
-		r.Claim("counts", counts)
+		r.Claim("counts", experiment.Each([]string{"temperatures", "iterations", "evaluations"},
+			func(n string) float64 { return r.Values(n)[0] }))
 		r.Claim("step", r.Values("step violations")[0])
 		r.Claim("best-kept", r.Values("lost best")[0])
 		r.Claim("projection", r.Values("projection violations")[0])
@@ -124,14 +120,12 @@ var alg1 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		best := figure.Lines("best", "Algorithm 1: the best so far", "measurement", "f")
-		s := r.Series("best")
-		best.Add("best", s.X, s.Y)
+		r.Series("best").Draw(best, "best")
 		step := figure.Points("step", "Algorithm 1: step (1/64 to 1) and temperature", "iteration",
 			"")
 		step.Y.Log = true
 		for _, n := range []string{"step", "temperature"} {
-			s := r.Series(n)
-			step.Add(n, s.X, s.Y)
+			r.Series(n).Draw(step, n)
 		}
 		return []figure.Figure{best, step}
 	},

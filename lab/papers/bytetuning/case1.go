@@ -1,7 +1,6 @@
 package bytetuninglab
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -66,33 +65,35 @@ var case1 = &experiment.Experiment{
 // leaves, and those at 200 Gb/s below a spine. The servers are in the first rack, with what workers
 // there are over.
 type psNetwork struct {
-	net              *fabric.Network
+	scale            experiment.Scale
+	config           fabric.SwitchConfig // of leaves
 	servers, workers []int
 	leaf, tor        *fabric.Switch // above the servers
 	down, up         *fabric.Port   // of that leaf, to that ToR switch and to the spine
 }
 
-func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig) *psNetwork {
-	p := &psNetwork{net: fabric.New(fabric.Config{Seed: seed})}
-	servers, workers := experiment.At(s, 8, 4), experiment.At(s, []int{2, 10, 10, 10},
+// Build implements sim.Topology. The Scheme's switches are the ToR switches.
+func (p *psNetwork) Build(parts fabric.Parts) *fabric.Network {
+	net := fabric.New(parts.Config)
+	servers, workers := experiment.At(p.scale, 8, 4), experiment.At(p.scale, []int{2, 10, 10, 10},
 		[]int{0, 4, 4, 4})
-	spine := p.net.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: true})
+	spine := net.AddSwitch("spine", fabric.SwitchConfig{IgnorePauses: true})
 	host := func(below *fabric.Switch) int {
-		h := p.net.AddHost(fabric.HostConfig{})
-		p.net.Connect(h, below, fabric.Link{Rate: 25 * gbps, Delay: us})
+		h := parts.AddHost(net)
+		net.Connect(h, below, fabric.Link{Rate: 25 * gbps, Delay: us})
 		return h.Index()
 	}
 	var above *fabric.Switch
 	for i, n := range workers {
 		if i%2 == 0 {
-			above = p.net.AddSwitch(fmt.Sprintf("leaf %d", i/2), leaf)
-			up := p.net.Connect(above, spine, fabric.Link{Rate: 200 * gbps, Delay: us})
+			above = net.AddSwitch(fmt.Sprintf("leaf %d", i/2), p.config)
+			up := net.Connect(above, spine, fabric.Link{Rate: 200 * gbps, Delay: us})
 			if i == 0 {
 				p.leaf, p.up = above, up
 			}
 		}
-		t := p.net.AddSwitch(fmt.Sprintf("tor %d", i), tor)
-		down := p.net.Connect(above, t, fabric.Link{Rate: 100 * gbps, Delay: us})
+		t := net.AddSwitch(fmt.Sprintf("tor %d", i), parts.Switch)
+		down := net.Connect(above, t, fabric.Link{Rate: 100 * gbps, Delay: us})
 		if i == 0 {
 			p.tor, p.down = t, down
 			for range servers {
@@ -103,7 +104,7 @@ func newPSNetwork(s experiment.Scale, seed uint64, leaf, tor fabric.SwitchConfig
 			p.workers = append(p.workers, host(t))
 		}
 	}
-	return p
+	return net
 }
 
 func runCase1(j *experiment.Job) error {
@@ -123,54 +124,59 @@ func runCase1(j *experiment.Job) error {
 	config := func(w bytetuning.Watermark) fabric.SwitchConfig {
 		return fabric.SwitchConfig{Buffer: buffer, Queues: scene.Queues(w, true).At()}
 	}
-	p := newPSNetwork(j.Scale, j.Seed, config(w), config(experience()))
 	const message = 4 * units.MiB
-	cl, err := rdma(p.net, j.Seed, message)
+	s, err := rdma(j, message)
 	if err != nil {
 		return err
 	}
-	pushes, pulls, err := p.train(cl, message)
-	if err != nil {
-		return err
-	}
+	p := &psNetwork{scale: j.Scale, config: config(w)}
+	s.Topology, s.Hosts.Cold, s.Scheme.Switch = p, true, config(experience())
+	s.Until = experiment.At(j.Scale, 50*ms, 5*ms)
+	s.Over = func(*sim.Simulation, units.Duration) bool { return false }
 	pauses, below := uint64(0), uint64(0)
-	sent := func(s *fabric.Switch) (n uint64) {
-		for _, port := range s.Ports() {
-			n += port.QueueStats(0).PausesSent
-		}
-		return n
-	}
-	// the only queue that stands: a frame that makes the leaf pause comes here
-	p.down.Watch(0, func(_ units.Time, length units.Bytes) {
-		if now := sent(p.leaf); now > pauses {
-			if length < w.Kmax {
-				below += now - pauses
-			}
-			pauses = now
-		}
-	})
+	var pushes, pulls []*sim.Conn
+	var lost, queue *fabric.Series
 	refusedHere := func() float64 { return float64(p.up.QueueStats(0).Refused) }
-	lost := p.net.Sample(50*us, refusedHere)
-	queue := p.net.Sample(50*us, func() float64 { return float64(p.down.QueueLen(0)) })
-	end := units.Time(experiment.At(j.Scale, 50*ms, 5*ms))
-	for p.net.Now() != end {
-		if err := errors.Join(j.Context().Err(), p.net.Run(p.net.Now().Add(ms))); err != nil {
-			return err
+	s.Probes.Attach = func(s *sim.Simulation) {
+		var err error
+		if pushes, pulls, err = p.train(s, message); err != nil {
+			s.Errors = append(s.Errors, err)
 		}
-		j.Progress(float64(p.net.Now()) / float64(end))
+		// the only queue that stands: a frame that makes the leaf pause comes here
+		p.down.Watch(0, func(_ units.Time, length units.Bytes) {
+			if now := pausesOf(p.leaf); now > pauses {
+				if length < w.Kmax {
+					below += now - pauses
+				}
+				pauses = now
+			}
+		})
+		lost = s.Net.Sample(50*us, refusedHere)
+		queue = s.Net.Sample(50*us, func() float64 { return float64(p.down.QueueLen(0)) })
 	}
-	for i, at := range lost.Times {
-		j.Series("lost").Add(at.Sub(0).Seconds(), lost.Values[i])
-		j.Series("queue").Add(at.Sub(0).Seconds(), queue.Values[i])
+	s.Probes.Progress = func(at units.Duration) { j.Progress(float64(at) / float64(s.Until)) }
+	if _, err := s.Run(j.Context()); err != nil {
+		return err
 	}
-	j.Value("loss", refusedHere()/end.Sub(0).Seconds())
+	span := s.Until.Seconds()
+	j.Curve("lost", lost, 0)
+	j.Curve("queue", queue, 0)
+	j.Value("loss", refusedHere()/span)
 	j.Value("start", lost.Max(0, units.Time(2*ms)))
 	j.Value("pauses", float64(pauses))
 	j.Value("below", float64(below))
-	j.Value("tor pauses", float64(sent(p.tor)))
-	j.Value("pushed", 8*received(pushes)/end.Sub(0).Seconds())
-	j.Value("pulled", 8*received(pulls)/end.Sub(0).Seconds())
-	return errors.Join(cl.Errors...)
+	j.Value("tor pauses", float64(pausesOf(p.tor)))
+	j.Value("pushed", 8*received(pushes)/span)
+	j.Value("pulled", 8*received(pulls)/span)
+	return nil
+}
+
+// pausesOf is how many PAUSE frames a switch has sent.
+func pausesOf(s *fabric.Switch) (n uint64) {
+	for _, port := range s.Ports() {
+		n += port.QueueStats(0).PausesSent
+	}
+	return n
 }
 
 // train lets every worker push a message to one server after the other, and pull one from each.

@@ -1,7 +1,6 @@
 package bytetuninglab
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/bytetuning"
@@ -91,63 +90,47 @@ func runCase2(j *experiment.Job) error {
 	w.Alpha = c.Alpha
 	qs := scene.Queues(w, true)
 	qs[0].Egress = 8
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
-		Switch: fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}},
-		c.Senders+1, fabric.Link{Rate: 25 * gbps, Delay: us})
-	cl, err := rdma(net, j.Seed, case2Burst)
+	s, err := rdma(j, case2Burst)
 	if err != nil {
 		return err
 	}
-	for i := range c.Senders {
-		for range case2QPs {
-			if err := cl.Warm(i, c.Senders); err != nil {
-				return err
+	s.Topology = sim.Star(c.Senders+1, fabric.Link{Rate: 25 * gbps, Delay: us})
+	s.Scheme.Switch = fabric.SwitchConfig{Buffer: buffer, Queues: qs.At()}
+	s.Workload.Traffic = func(*sim.Simulation) (workload.Source, error) {
+		all := &bursts{}
+		for i := range c.Senders {
+			for range case2QPs {
+				*all = append(*all, workload.Flow{Src: i, Dst: c.Senders, Bytes: case2Burst})
 			}
 		}
+		return all, nil
 	}
-	if err := net.Run(units.Time(100 * us)); err != nil {
+	var out *fabric.Port
+	var before, free float64 // at the first loss
+	s.Probes.Attach = func(s *sim.Simulation) {
+		sw := s.Net.Switches()[0]
+		out = sw.Ports()[c.Senders]
+		out.Watch(0, func(units.Time, units.Bytes) {
+			if free == 0 && out.QueueStats(0).Dropped > 0 {
+				before, free = float64(s.Totals().PausesSent),
+					float64(buffer-units.Bytes(c.Senders+1)*w.Headroom-sw.Stored())
+			}
+		})
+	}
+	r, err := s.Run(j.Context())
+	if err != nil {
 		return err
 	}
-	sw := net.Switches()[0]
-	out := sw.Ports()[c.Senders]
-	pauses := func() (n uint64) {
-		for _, p := range sw.Ports() {
-			n += p.QueueStats(0).PausesSent
-		}
-		return n
-	}
-	begun, done := net.Now(), 0
-	var before, free float64 // at the first loss
-	out.Watch(0, func(units.Time, units.Bytes) {
-		if free == 0 && out.QueueStats(0).Dropped > 0 {
-			before, free = float64(pauses()),
-				float64(buffer-units.Bytes(c.Senders+1)*w.Headroom-sw.Stored())
-		}
-	})
-	var all bursts
-	for i := range c.Senders {
-		for range case2QPs {
-			all = append(all, workload.Flow{Src: i, Dst: c.Senders, Bytes: case2Burst})
-		}
-	}
-	total := len(all)
-	cl.Drive(&all, func(f *sim.Transfer) {
-		done++
-		j.Value("took", f.Done.Sub(begun).Seconds())
-	})
-	for done < total && len(cl.Errors) == 0 {
-		if err := errors.Join(j.Context().Err(), net.Run(net.Now().Add(ms))); err != nil {
-			return err
-		}
-		j.Progress(float64(done) / float64(total))
+	for _, f := range r.Flows {
+		j.Value("took", f.FCT().Seconds())
 	}
 	st := out.QueueStats(0)
 	j.Value("lost", float64(st.Dropped))
-	j.Value("pauses", float64(pauses()))
+	j.Value("pauses", float64(r.Totals.PausesSent))
 	j.Value("before", before)
 	j.Value("free", free)
 	j.Value("longest", float64(st.Longest))
-	return errors.Join(cl.Errors...)
+	return r.Complete()
 }
 
 // bursts are flows that begin at once.

@@ -1,8 +1,6 @@
 package bytetuninglab
 
 import (
-	"errors"
-
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/cc"
@@ -59,8 +57,7 @@ var case3 = &experiment.Experiment{
 				"pauses (1000/s)", "TCP's loss (1000/s)", "mean RDMA queue of one port (KB)",
 				"longest (KB)"}}
 		for _, c := range r.Cells() {
-			s := c.Series("rdma").Scaled(1e3, 1e-9)
-			f.Add(c.Name, s.X, s.Y)
+			c.Series("rdma").Scaled(1e3, 1e-9).Draw(f, c.Name)
 			v := func(name string) float64 { return c.Values(name)[0] }
 			t.Row(c.Name, v("rdma")/1e9, v("tcp")/1e9, v("marked")/1e3, v("pauses")/1e3,
 				v("lost")/1e3, v("queue")/1e3, v("longest")/1e3)
@@ -97,110 +94,103 @@ func (b *tcpBursts) Next() (workload.Flow, bool) {
 }
 
 func runCase3(j *experiment.Job) error {
-	m := j.Params.(mixed)
+	s, err := j.Params.(mixed).scenario(j)
+	if err != nil {
+		return err
+	}
+	settle := 2 * ms
+	var then case3Counts
+	var speed, queue *fabric.Series
+	s.Probes.Attach = func(s *sim.Simulation) {
+		s.Net.At(s.Zero().Add(settle), func() {
+			then = countCase3(s)
+			speed = s.Net.SampleRate(ms, func() uint64 {
+				return uint64(countCase3(s).rdma) / uint64(len(s.Nodes))
+			})
+			queue = s.Net.Switches()[0].Ports()[0].RecordQueue(0)
+		})
+	}
+	s.Probes.Progress = func(at units.Duration) { j.Progress(float64(at) / float64(s.Until)) }
+	r, err := s.Run(j.Context())
+	if err != nil {
+		return err
+	}
+	each := 1 / (float64(len(r.Simulation.Nodes)) * (s.Until - settle).Seconds())
+	now := countCase3(r.Simulation)
+	j.Value("rdma", 8*(now.rdma-then.rdma)*each)
+	j.Value("tcp", 8*(now.tcp-then.tcp)*each)
+	j.Value("marked", (now.marked-then.marked)*each)
+	j.Value("pauses", (now.pauses-then.pauses)*each)
+	j.Value("lost", (now.lost-then.lost)*each)
+	j.Value("queue", queue.Mean(units.Time(settle), units.Time(s.Until)))
+	j.Value("longest", queue.Max(units.Time(settle), units.Time(s.Until)))
+	j.Curve("rdma", speed, 0)
+	return nil
+}
+
+// scenario has RDMA from each server to the next, and something like TCP between the others:
+// DCTCP's window, which without marks halves when it loses, with selective repeat.
+func (m mixed) scenario(j *experiment.Job) (sim.Scenario, error) {
 	servers, rate := experiment.At(j.Scale, 8, 4), experiment.At(j.Scale, 200*gbps, 25*gbps)
 	w := experience()
 	w.Kmin, w.Kmax, w.Alpha = w.Kmin<<m.Raise, w.Kmax<<m.Raise, w.Alpha+bytetuning.Alpha(m.Raise)
 	qs := scene.Queues(w, true)
 	qs[0].Level, qs[0].Weight = 1, m.Weights[0]
 	qs[1] = fabric.Queue{Level: 1, Weight: m.Weights[1], Alpha: m.Alpha.Float()}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed},
-		Switch: fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}},
-		servers, fabric.Link{Rate: rate, Delay: us})
-	nextInRing := func(from, to int) bool { return to == (from+1)%servers }
-	cl, err := mixedCluster(net, j.Seed, nextInRing)
+	s, err := rdma(j, 0)
 	if err != nil {
-		return err
+		return s, err
+	}
+	tcp, err := cc.Parse("dctcp")
+	if err != nil {
+		return s, err
+	}
+	s.Topology = sim.Star(servers, fabric.Link{Rate: rate, Delay: us})
+	s.Hosts.Cold = true
+	s.Until = experiment.At(j.Scale, 52*ms, 32*ms)
+	s.Scheme.Switch = fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}
+	s.Scheme.Selective = true
+	s.Scheme.Of = func(p sim.Pair, s *sim.Service) {
+		if !nextInRing(p.From, p.To, servers) {
+			s.Control, s.TrafficClass = tcp, tcpClass
+		}
 	}
 	ring := workload.RingAllReduce{Bytes: experiment.At(j.Scale, units.Bytes(25_000_000),
 		3_000_000)}
 	for i := range servers {
 		ring.Hosts = append(ring.Hosts, i)
 	}
-	sums, err := ring.Source()
-	if err != nil {
-		return err
-	}
-	sources := []workload.Source{sums}
-	if m.TCP { // a twentieth of each link
-		each := (rate / 20).Duration(tcpBurst)
-		sources = append(sources,
-			&tcpBursts{servers: servers, interval: each / units.Duration(servers)})
-	}
-	var done [2]float64 // bytes of RDMA and TCP
-	cl.Drive(workload.Merge(sources...), func(f *sim.Transfer) {
-		if nextInRing(f.Src, f.Dst) {
-			done[0] += float64(f.Bytes)
-		} else {
-			done[1] += float64(f.Bytes)
+	s.Workload.Traffic = func(*sim.Simulation) (workload.Source, error) {
+		sums, err := ring.Source()
+		if err != nil || !m.TCP {
+			return sums, err
 		}
-	})
-	settle, end := units.Time(2*ms), units.Time(experiment.At(j.Scale, 52*ms, 32*ms))
-	if err := net.Run(settle); err != nil {
-		return err
+		each := (rate / 20).Duration(tcpBurst) // a twentieth of each link
+		return workload.Merge(sums,
+			&tcpBursts{servers: servers, interval: each / units.Duration(servers)}), nil
 	}
-	before := done
-	then := countCase3(net.Switches()[0])
-	speed := net.SampleRate(ms, func() uint64 { return uint64(done[0]) / uint64(servers) })
-	queue := net.Switches()[0].Ports()[0].RecordQueue(0)
-	for net.Now() != end {
-		if err := errors.Join(j.Context().Err(), net.Run(net.Now().Add(ms))); err != nil {
-			return err
-		}
-		j.Progress(float64(net.Now()) / float64(end))
-	}
-	each := 1 / (float64(servers) * end.Sub(settle).Seconds())
-	now := countCase3(net.Switches()[0])
-	j.Value("rdma", 8*(done[0]-before[0])*each)
-	j.Value("tcp", 8*(done[1]-before[1])*each)
-	j.Value("marked", (now.marked-then.marked)*each)
-	j.Value("pauses", (now.pauses-then.pauses)*each)
-	j.Value("lost", (now.lost-then.lost)*each)
-	j.Value("queue", queue.Mean(settle, end))
-	j.Value("longest", queue.Max(settle, end))
-	for i, v := range speed.Values {
-		j.Series("rdma").Add(speed.Times[i].Sub(0).Seconds(), v)
-	}
-	return errors.Join(cl.Errors...)
+	return s, nil
 }
 
-// case3Counts is what a switch counted: RDMA's marks and pauses, and TCP's losses.
-type case3Counts struct{ marked, pauses, lost float64 }
+func nextInRing(from, to, servers int) bool { return to == (from+1)%servers }
 
-func countCase3(s *fabric.Switch) (c case3Counts) {
-	for _, p := range s.Ports() {
+// case3Counts is what there was so far: bytes of the flows of RDMA and TCP that have ended, RDMA's
+// marks and pauses, and TCP's losses.
+type case3Counts struct{ rdma, tcp, marked, pauses, lost float64 }
+
+func countCase3(s *sim.Simulation) (c case3Counts) {
+	for _, f := range s.Result().Flows {
+		if nextInRing(f.Src, f.Dst, len(s.Nodes)) {
+			c.rdma += float64(f.Bytes)
+		} else {
+			c.tcp += float64(f.Bytes)
+		}
+	}
+	for _, p := range s.Net.Switches()[0].Ports() {
 		rdma, tcp := p.QueueStats(0), p.QueueStats(1)
 		c.marked += float64(rdma.Marked)
 		c.pauses += float64(rdma.PausesSent)
 		c.lost += float64(tcp.Dropped)
 	}
 	return c
-}
-
-// mixedCluster has RDMA between some hosts, and something like TCP between the others: DCTCP's
-// window, which without marks halves when it loses, with selective repeat.
-func mixedCluster(net *fabric.Network, seed uint64, rdma func(from, to int) bool) (*sim.Simulation,
-	error) {
-	dcqcn, err := cc.Parse("dcqcn-nic")
-	if err != nil {
-		return nil, err
-	}
-	tcp, err := cc.Parse("dctcp")
-	if err != nil {
-		return nil, err
-	}
-	return sim.New(sim.Scenario{
-		Topology: sim.On(net),
-		Seed:     seed,
-		Hosts:    sim.Hosts{Timeout: 14},
-		Scheme: sim.Scheme{CNPInterval: 4 * us,
-			AnswerClass: answers,
-			Selective:   true,
-			Of: func(p sim.Pair, s *sim.Service) {
-				if s.Control, s.TrafficClass = tcp, tcpClass; rdma(p.From, p.To) {
-					s.Control, s.TrafficClass = dcqcn, 0
-				}
-			},
-		},
-	})
 }

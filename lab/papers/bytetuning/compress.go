@@ -6,17 +6,17 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/scene"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// groupings are how much is tuned apart, from everything to one watermark.
+// groupings are partitions of the watermarks that are tuned together, from all apart to one for
+// all.
 var groupings = []string{"switches", "path", "layers", "all", "receiver"}
 
-// compress: how much smaller the search becomes when switches share a watermark, or are left alone,
-// and what is found then with as many measurements.
+// compress: how much smaller the search becomes if switches share a watermark or are left out, and
+// what is found then with as many measurements.
 var compress = &experiment.Experiment{
 	ID:    "bytetuning/sec5.4-compress",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
@@ -72,11 +72,9 @@ var compress = &experiment.Experiment{
 				classes[a] = true
 			}
 		}
-		r.Claim("sizes",
-			claims.Value{}.With("grid", claims.Number(r.Cell("all").Values("grid")[0])).
-				With("uncompressed_exponent",
-					claims.Number(r.Cell("switches").Values("layers")[0])).
-				With("compressed_exponent", claims.Number(r.Cell("layers").Values("layers")[0])))
+		r.Claim("sizes", experiment.With("grid", r.Cell("all").Values("grid")[0]).
+			With("uncompressed_exponent", r.Cell("switches").Values("layers")[0]).
+			With("compressed_exponent", r.Cell("layers").Values("layers")[0]))
 		r.Claim("classes", len(classes))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -13,18 +13,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// load is traffic of two senders.
+// load is the traffic of two senders.
 type load struct {
 	Name     string
 	QPs      int
 	Message  units.Bytes
-	Baseline string // whose thresholds let so much queue stand
+	Baseline string // whose thresholds allow such a queue
 }
 
 var loads = []load{{"idle", 0, 0, "experience"}, {"light", 2, 64 * units.KiB, "experience"},
 	{"heavy", 10, units.MiB, "experience"}}
 
-// fig10Period is a second of the paper's telemetry.
+// fig10Period stands for a second of the paper's telemetry.
 const fig10Period = 2 * ms
 
 // fig10: a probe's latency against the queue, and INT's throughput against that of counters.
@@ -70,7 +70,7 @@ var fig10 = &experiment.Experiment{
 	},
 }
 
-// runFig10 lets one load run, and a WRITE of 64 bytes go to the receiver again and again.
+// runFig10 runs one load, and a WRITE of 64 bytes to the receiver again and again.
 func runFig10(j *experiment.Job) error {
 	l := j.Params.(load)
 	t, err := scene.New("2to1")
@@ -121,7 +121,7 @@ func runFig10(j *experiment.Job) error {
 			return probe.err
 		}
 		if len(probe.done) == 0 {
-			return fmt.Errorf("no probe came back in %v", fig10Period)
+			return fmt.Errorf("no probe completed in %v", fig10Period)
 		}
 		j.Value("latency", probe.done.Mean())
 		j.Value("queue", r.Queue.Mean(from, end))
@@ -137,7 +137,7 @@ func runFig10(j *experiment.Job) error {
 	return nil
 }
 
-// probing is a small flow again and again.
+// probing is a small flow that repeats.
 type probing struct {
 	r        *scene.Run
 	from, to int
@@ -145,8 +145,8 @@ type probing struct {
 	err      error
 }
 
-// start sends one each 20 µs, whatever became of those before: so that each moment of the queue
-// counts the same.
+// start sends a probe each 20 µs whatever became of the earlier ones, so that each moment of the
+// queue has the same weight.
 func (p *probing) start() error {
 	p.r.Net.Every(20*us, func(begun units.Time) bool {
 		f, err := p.r.Cluster.Start(workload.Flow{Src: p.from, Dst: p.to, Bytes: 64})
@@ -165,7 +165,7 @@ func (p *probing) start() error {
 	return p.err
 }
 
-// line answers the slope of y on x by least squares, and their correlation.
+// line returns the slope of y on x by least squares, and their correlation.
 func line(x, y experiment.Values) (slope, correlation float64) {
 	mx, my := x.Mean(), y.Mean()
 	var xy, xx, yy float64

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// contender is a way to have watermarks: a tuner, or a baseline for good.
+// contender is a way to choose watermarks: a tuner, or a fixed baseline.
 type contender struct{ Name, Tuner string }
 
 var contenders = []contender{
@@ -19,8 +19,8 @@ var contenders = []contender{
 	{"dcqcn", ""},
 }
 
-// fig11Scene is the paper's first cluster as far as two senders below other ToR switches than the
-// receiver's see it.
+// fig11Scene is the paper's first cluster reduced to two senders below other ToR switches than the
+// receiver's.
 func fig11Scene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	t, err := scene.New("2to1")
 	if err != nil {
@@ -34,8 +34,9 @@ func fig11Scene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	return t, nil
 }
 
-// fig11: a 2 to 1 under two tuners and three watermarks for good. An evaluation stands for a second
-// of the paper's; each begins with an empty network, of which the first 10 ms are not measured.
+// fig11: a 2-to-1 pattern under two tuners and three fixed watermarks. An evaluation stands for a
+// second of the paper's; each begins with an empty network, of which the first 10 ms are not
+// measured.
 var fig11 = &experiment.Experiment{
 	ID:    "bytetuning/fig11",
 	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 1) },
@@ -76,7 +77,7 @@ var fig11 = &experiment.Experiment{
 				return err
 			}
 			for n := range evaluations {
-				take(n+1, m) // the same network does the same again
+				take(n+1, m) // the same network gives the same measurement again
 			}
 			return nil
 		}
@@ -135,8 +136,7 @@ var fig11 = &experiment.Experiment{
 		}
 		t, q := regret("bytetuning")
 		r.Claim("regret",
-			claims.Value{}.With("throughput", claims.Number(t/leastThroughput)).With("queue",
-				claims.Number(q/leastQueue)))
+			experiment.With("throughput", t/leastThroughput).With("queue", q/leastQueue))
 		long, late := 0., 0.
 		x := r.Cell("bytetuning").Series("queue")
 		for i, q := range x.Y {
@@ -149,12 +149,12 @@ var fig11 = &experiment.Experiment{
 			r.Claim("settles", long/late)
 		}
 		least := r.Cell("bytetuning").Series("queue").Y.Min() / float64(bytetuning.Cell)
-		r.Note("settles", "200 queue pairs of NVIDIA's DCQCN hold the queue at what PFC allows "+
-			"under every watermark that was tried: the shortest "+
-			"was %.0f cells, which is two ports' α/(1+2α) of the buffer at α 1/64. The paper's "+
-			"queues, of other NICs, fall to 0", least)
-		explored := "the mean is over all that was measured, what was tried and found worse " +
-			"included: half of the measurements are proposals"
+		r.Note("settles", "200 queue pairs of NVIDIA's DCQCN hold the queue at the limit of PFC "+
+			"under every watermark that was tried: the shortest was %.0f cells, which is two "+
+			"ports' α/(1+2α) of the buffer at α 1/64. The queues of the paper, with other NICs, "+
+			"fall to 0", least)
+		explored := "the mean is over all measurements, those of rejected watermarks included: " +
+			"half of the measurements are proposals"
 		r.Note("throughput-not-worse", "%s", explored)
 		r.Note("queue", "%s", explored)
 		r.Note("regret", "%s", explored)

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// incast is bursts of a size on so many queue pairs of each host.
+// incast is a set of bursts of one size on a number of queue pairs of each host.
 type incast struct {
 	QPs   int
 	Burst units.Bytes
@@ -24,7 +24,7 @@ func fig12Cases(s experiment.Scale) []incast {
 		[]incast{{5, 10_000}})
 }
 
-// incastUnder is an incast with a watermark that a contender has.
+// incastUnder is an incast with the watermark of a contender.
 type incastUnder struct {
 	Incast    incast
 	Contender contender
@@ -32,8 +32,8 @@ type incastUnder struct {
 
 func (u incastUnder) String() string { return fmt.Sprintf("%v %s", u.Incast, u.Contender.Name) }
 
-// fig12Scene has bursts of 39 hosts to one; its measurement has four times what the bursts take
-// that are there at once, after twice of it.
+// fig12Scene has bursts of 39 hosts to one; it measures four times the duration of the bursts that
+// are in progress at once, after twice that duration.
 func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
 	l := scene.Lab()
 	l.Hosts, l.Senders, l.QPs, l.Message = 10, experiment.At(s, 39, 12), i.QPs, i.Burst
@@ -43,8 +43,8 @@ func fig12Scene(s experiment.Scale, seed uint64, i incast) *scene.Target {
 	return &scene.Target{Scene: l}
 }
 
-// fig12: bursts of all hosts to one under watermarks that two tuners found, and three that somebody
-// gave. A second of the paper's telemetry is 2 ms, after 10 ms from an empty network.
+// fig12: bursts of all hosts to one under watermarks that two tuners found, and under three given
+// ones. A second of the paper's telemetry is 2 ms, after 10 ms from an empty network.
 var fig12 = &experiment.Experiment{
 	ID:    "bytetuning/fig12",
 	Seeds: oneSeed,
@@ -94,13 +94,13 @@ var fig12 = &experiment.Experiment{
 		}
 		r.Claim("one-case-acc", wins)
 		note := experiment.At(r.Scale,
-			"where bursts are more than the link, it is full under every watermark, which "+
-				"settles their mean time. Equation 14 pays for a short queue, which the tuner "+
-				"gets by α: bursts then wait in the hosts. The more pauses, the further apart "+
-				"are P50 and P99 (table): where there are none, which is under dcqcn's "+
-				"α 8, a queue serves all in the order they came",
-			"equation 14 pays for a short mean queue. Marks from the first packet on give that, "+
-				"and make bursts slower that the link could take at once")
+			"where bursts exceed the link, it is full under every watermark, which determines "+
+				"their mean time. Equation 14 rewards a short queue, which the tuner gets by α: "+
+				"bursts then wait in the hosts. The more pauses, the further apart are P50 and "+
+				"P99 (table): without pauses, as under dcqcn's α 8, a queue serves all in the "+
+				"order of arrival",
+			"equation 14 rewards a short mean queue. Marking from the first packet on achieves "+
+				"that, but slows bursts that the link could carry at once")
 		for _, id := range []string{"p50", "p99", "one-case-acc"} {
 			r.Note(id, "%s", note)
 		}

@@ -9,14 +9,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// timing is DCQCN's, of both ends.
+// timing is DCQCN's timing, at both ends.
 type timing struct {
 	Cut, CNP units.Duration // Rate_Reduce_Monitor_Period, Min_Time_Between_CNPs
 }
 
 func (t timing) String() string { return fmt.Sprintf("%d/%d", t.Cut/us, t.CNP/us) }
 
-// nothing is how a time of 0 is written where 0 means a default.
+// nothing stands for a time of 0 where 0 means a default.
 const nothing = units.Nanosecond
 
 // fig13: two senders to one of the two hosts of a NIC, whose NIC-ECN is tuned for each timing of
@@ -84,10 +84,10 @@ var fig13 = &experiment.Experiment{
 				return n
 			}
 			r.Claim("marks", more("marked")/float64(len(r.Cells())))
-			r.Note("marks", "of all marks, as a host counts them. With the default the NIC "+
-				"pauses the switch before it marks, and the switch, whose queue then "+
-				"stands at hundreds of KB, marks more than half of all packets; tuned, it marks "+
-				"none. The NIC itself marks more in %v of %d cases", more("marked by the NIC"),
+			r.Note("marks", "of all marks, as counted by a host. With the default the NIC pauses "+
+				"the switch before it marks. The switch, whose queue then stands at hundreds of "+
+				"KB, marks more than half of all packets; tuned, it marks none. The NIC itself "+
+				"marks more in %v of %d cases", more("marked by the NIC"),
 				len(r.Cells()))
 		}
 	},

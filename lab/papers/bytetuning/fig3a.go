@@ -8,7 +8,6 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -35,7 +34,7 @@ func fig3aScene(s experiment.Scale, seed uint64) (*scene.Target, error) {
 	return t, nil
 }
 
-// fig3a: throughput and queue of every watermark of the grid. A cell is a Kmin, and another one the
+// fig3a: throughput and queue of every watermark of the grid. Each Kmin is a cell, and so is the
 // benchmark.
 var fig3a = &experiment.Experiment{
 	ID:    "bytetuning/fig3a",
@@ -107,8 +106,8 @@ var fig3a = &experiment.Experiment{
 				corner = max(corner, p.throughput)
 			}
 		}
-		r.Claim("not-optimal", claims.Value{}.With("throughput", claims.Number(faster/n)).
-			With("queue", claims.Number(shorter/n)).With("both", claims.Number(both/n)))
+		r.Claim("not-optimal",
+			experiment.With("throughput", faster/n).With("queue", shorter/n).With("both", both/n))
 		r.Claim("max-gain", most/throughput-1)
 		r.Claim("queue-zero", least/float64(bytetuning.Cell))
 		r.Claim("high-k-low-alpha", corner/most)
@@ -141,12 +140,11 @@ var fig3a = &experiment.Experiment{
 
 func fig3aNotes(r *experiment.Results, gain float64) {
 	bench := r.Cell("benchmark").Values("throughput")[0] / 1e9
-	r.Note("max-gain", "the benchmark, which is ours, carries %.3g Gb/s with 20 queue pairs of "+
-		"NVIDIA's DCQCN, and the best %.3g %% more; "+
-		"the paper's NICs and its benchmark are not disclosed", bench, 100*gain)
-	r.Note("high-k-low-alpha", "with a large Kmin the queue stands at what PFC allows and never "+
-		"runs empty: pauses do not idle the link that they protect. "+
-		"The printed numbers contradict each other")
+	r.Note("max-gain", "the benchmark, which is our choice, carries %.3g Gb/s with 20 queue "+
+		"pairs of NVIDIA's DCQCN, and the best %.3g %% more; the paper discloses neither its "+
+		"NICs nor its benchmark", bench, 100*gain)
+	r.Note("high-k-low-alpha", "with a large Kmin the queue stands at the limit of PFC and never "+
+		"runs empty: pauses do not idle the link. The printed numbers contradict each other")
 }
 
 func number(b bool) float64 {
@@ -163,7 +161,7 @@ func kmins(s experiment.Scale) (k []int) {
 	return k
 }
 
-// measured is a watermark and what it made of the scene.
+// measured is a watermark and its measurement.
 type measured struct {
 	bytetuning.Watermark
 	throughput, queue float64 // bit/s, bytes
@@ -182,8 +180,8 @@ func fig3aPoints(r *experiment.Results) (all []measured) {
 	return all
 }
 
-// unfairness answers, after a run, how far apart its two senders were in a millisecond, as a part
-// of what both had.
+// unfairness returns, after a run, the difference of its two senders in a millisecond relative to
+// their sum.
 func unfairness(r *scene.Run, qps int) func() float64 {
 	sum := func(conns int) func() uint64 {
 		return func() (n uint64) {
@@ -209,7 +207,7 @@ func unfairness(r *scene.Run, qps int) func() float64 {
 	}
 }
 
-// recorded is a target that answers what the traversal measured.
+// recorded is a target that returns the measurements of the traversal.
 type recorded struct {
 	layers []bytetuning.Layer
 	points map[bytetuning.Watermark]*bytetuning.Measurement
@@ -222,7 +220,7 @@ func (t *recorded) Measure(context.Context) (*bytetuning.Measurement, error) {
 	return t.points[t.now], nil
 }
 
-// tuned is what a tuner found with ten seeds, as parts of the grid's best.
+// tuned is the result of a tuner with ten seeds, relative to the grid's best.
 type tuned struct {
 	spec   string
 	found  experiment.Values
@@ -230,7 +228,7 @@ type tuned struct {
 }
 
 // tuneTraversal lets tuners search the traversal's measurements for a tenth of its points, from the
-// place nearest to the benchmark. Energies are by the grid's records.
+// place nearest to the benchmark. Energies are computed with the grid's records.
 func tuneTraversal(r *experiment.Results) (all []tuned) {
 	space := fig3aSpace(r.Scale)
 	t := &recorded{points: map[bytetuning.Watermark]*bytetuning.Measurement{}}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -23,7 +22,7 @@ func fig3bcSpace(s experiment.Scale) bytetuning.Space {
 	return space
 }
 
-// fig3bcScene has the lab's other 23 hosts send, where the paper says 24 and has 24 in all.
+// fig3bcScene has the lab's other 23 hosts send; the paper says 24, but has 24 hosts in all.
 func fig3bcScene(s experiment.Scale, seed uint64) *scene.Target {
 	l := scene.Lab()
 	l.Senders, l.QPs, l.Message = experiment.At(s, 23, 8), experiment.At(s, 50, 10), 64*units.KiB
@@ -33,8 +32,8 @@ func fig3bcScene(s experiment.Scale, seed uint64) *scene.Target {
 }
 
 // fig3bc: bursts of all hosts to one, for each watermark. FCT is the mean burst's as the paper
-// reckons it, whose 136.4 ms and 7.32 IOPS are each other's reciprocals: what queue pairs have
-// outstanding over what arrives, so that bursts count which do not end.
+// computes it, whose 136.4 ms and 7.32 IOPS are each other's reciprocals: the data outstanding on
+// queue pairs over the rate of arrival, so that bursts that do not end count.
 var fig3bc = &experiment.Experiment{
 	ID:    "bytetuning/fig3bc",
 	Seeds: oneSeed,
@@ -75,14 +74,11 @@ var fig3bc = &experiment.Experiment{
 				lossy++
 			}
 		}
-		r.Claim("gains",
-			claims.Value{}.With("throughput", claims.Number(most/throughput-1)).With("fct",
-				claims.Number(1-least/fct)))
+		r.Claim("gains", experiment.With("throughput", most/throughput-1).With("fct", 1-least/fct))
 		w := weights(points)
 		r.Claim("pfc-decides", max(math.Abs(w[0]), math.Abs(w[1]))-max(math.Abs(w[2]),
 			math.Abs(w[3])))
-		r.Claim("alpha-sign", claims.Value{}.With("alpha", claims.Number(w[1])).With("headroom",
-			claims.Number(w[0])))
+		r.Claim("alpha-sign", experiment.With("alpha", w[1]).With("headroom", w[0]))
 		note := fmt.Sprintf("standardised weights of headroom, α, Kmin and Pmax: %.2g, %.2g, "+
 			"%.2g, %.2g; %d of %d points lose packets; "+
 			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB "+
@@ -90,7 +86,7 @@ var fig3bc = &experiment.Experiment{
 			shortest/1e6)
 		r.Note("gains", "%s", note)
 		r.Note("pfc-decides", "%s", note)
-		r.Note("alpha-sign", "%s. Where nothing is lost the link is full and α changes nothing; "+
+		r.Note("alpha-sign", "%s. If nothing is lost, the link is full and α changes nothing; "+
 			"mean FCT of points that lose, in ms:%s", note, lossyByAlpha(r.Scale, points))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -116,7 +112,7 @@ var fig3bc = &experiment.Experiment{
 	},
 }
 
-// fig3bcFCT answers the mean times of bursts, in s.
+// fig3bcFCT returns the mean times of bursts, in s.
 func fig3bcFCT(s experiment.Scale, goodput experiment.Values) (fct experiment.Values) {
 	t := fig3bcScene(s, 1)
 	for _, rate := range goodput {
@@ -125,7 +121,7 @@ func fig3bcFCT(s experiment.Scale, goodput experiment.Values) (fct experiment.Va
 	return fct
 }
 
-// fig3bcPoint is a watermark and what it made of the bursts.
+// fig3bcPoint is a watermark and its effect on the bursts.
 type fig3bcPoint struct {
 	bytetuning.Watermark
 	throughput, fct, queue, lost float64
@@ -145,7 +141,7 @@ func fig3bcPoints(r *experiment.Results) (all []fig3bcPoint) {
 	return all
 }
 
-// lossyByAlpha says for each α what the points that lose packets take.
+// lossyByAlpha lists for each α the times of the points that lose packets.
 func lossyByAlpha(s experiment.Scale, points []fig3bcPoint) (text string) {
 	for _, a := range fig3bcSpace(s).Alpha {
 		var fct, lost experiment.Values
@@ -161,7 +157,7 @@ func lossyByAlpha(s experiment.Scale, points []fig3bcPoint) (text string) {
 	return text
 }
 
-// weights answers the standardised coefficients of headroom, α (its exponent), Kmin and Pmax in a
+// weights returns the standardised coefficients of headroom, α (its exponent), Kmin and Pmax in a
 // linear regression of FCT.
 func weights(points []fig3bcPoint) (w [4]float64) {
 	y := make(experiment.Values, len(points))
@@ -174,7 +170,8 @@ func weights(points []fig3bcPoint) (w [4]float64) {
 		}
 	}
 	y = standardised(y)
-	// The grid is whole: its columns are uncorrelated, and the coefficients those of each alone.
+	// The grid is complete: its columns are uncorrelated, and each coefficient is that of its
+	// column alone.
 	for k := range x {
 		for i, v := range standardised(x[k]) {
 			w[k] += v * y[i] / float64(len(y))
@@ -183,7 +180,7 @@ func weights(points []fig3bcPoint) (w [4]float64) {
 	return w
 }
 
-// standardised answers values with mean 0 and variance 1, or 0 of those that are all alike.
+// standardised returns values with mean 0 and variance 1, or 0 if all values are equal.
 func standardised(v experiment.Values) experiment.Values {
 	mean, square := v.Mean(), 0.
 	out := make(experiment.Values, len(v))

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -13,7 +12,7 @@ import (
 // nicKmins are the figure's, which we take for cells.
 var nicKmins = []units.Bytes{64, 128, 256, 512, 1024}
 
-// nicOthers are what is traversed at each Kmin.
+// nicOthers are the other parameters traversed at each Kmin.
 func nicOthers(s experiment.Scale) (gaps []units.Bytes, pmax []bytetuning.Percent) {
 	if s == experiment.Small {
 		return []units.Bytes{256}, []bytetuning.Percent{10}
@@ -21,7 +20,7 @@ func nicOthers(s experiment.Scale) (gaps []units.Bytes, pmax []bytetuning.Percen
 	return []units.Bytes{64, 256, 1024}, []bytetuning.Percent{1, 10, 100}
 }
 
-// alone is the cell in which nobody writes to C_1.
+// alone is the cell without traffic to C_1.
 const alone = "alone"
 
 // fig5: NIC-ECN of a NIC that two hosts share.
@@ -63,7 +62,7 @@ var fig5 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		total := claims.Value{}
+		total := experiment.Keyed{}
 		var victims, highest experiment.Values
 		for _, c := range r.Cells() {
 			if c.Name == alone {
@@ -73,7 +72,7 @@ var fig5 = &experiment.Experiment{
 			for _, seed := range c.Seeds() {
 				best = append(best, seed.Values("total").Max())
 			}
-			total = total.With(c.Name, claims.Number(best.Mean()/100e9))
+			total = total.With(c.Name, best.Mean()/100e9)
 			highest = append(highest, best.Mean())
 			victims = append(victims, c.Values("victim")...)
 		}

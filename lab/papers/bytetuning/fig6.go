@@ -5,13 +5,12 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/bytetuning/fluid"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// begin is flows and the rate that each begins at.
+// begin is a set of flows and the rate at which each begins.
 type begin struct {
 	n    int
 	rate units.BitRate
@@ -20,11 +19,11 @@ type begin struct {
 func (b begin) String() string { return fmt.Sprintf("%dx%dG", b.n, b.rate/gbps) }
 func (b begin) slow() bool     { return b.rate < 40*gbps }
 
-// begins are the six of the figure.
+// begins are the six starts of the figure.
 var begins = []begin{{2, 20 * gbps}, {2, 40 * gbps}, {4, 10 * gbps}, {4, 40 * gbps}, {8, 5 * gbps},
 	{8, 40 * gbps}}
 
-// fig6Settings are ECN, and K_pfc in packets.
+// fig6Settings are ECN settings, and K_pfc in packets.
 var fig6Settings = []struct {
 	marking
 	kpfc units.Bytes
@@ -90,9 +89,9 @@ var fig6 = &experiment.Experiment{
 		lost := func(setting int, b begin) float64 {
 			return r.Values(fig6Name(setting, b) + " lost")[0]
 		}
-		more := claims.Value{}
+		more := experiment.Keyed{}
 		for _, b := range []begin{begins[1], begins[3], begins[5]} {
-			more = more.With(fmt.Sprintf("n%d", b.n), claims.Number(lost(1, b)))
+			more = more.With(fmt.Sprintf("n%d", b.n), lost(1, b))
 		}
 		r.Claim("more-flows", more)
 		slow, higher, best := 0., math.Inf(1), 0
@@ -133,10 +132,8 @@ var fig6 = &experiment.Experiment{
 				fmt.Sprintf("Rate of a flow: %v, PFC at %d packets", s.marking, s.kpfc),
 				"time (ms)", "rate (Gb/s)")
 			for _, b := range begins {
-				x := r.Series(fig6Name(i, b)+" loss").Scaled(1e3, 1)
-				p.Add(b.String(), x.X, x.Y)
-				x = r.Series(fig6Name(i, b)+" rate").Scaled(1e3, 1e-9)
-				q.Add(b.String(), x.X, x.Y)
+				r.Series(fig6Name(i, b)+" loss").Scaled(1e3, 1).Draw(p, b.String())
+				r.Series(fig6Name(i, b)+" rate").Scaled(1e3, 1e-9).Draw(q, b.String())
 			}
 			all = append(all, p, q)
 		}

@@ -51,18 +51,16 @@ var fig7 = &experiment.Experiment{
 		r.Claim("tpfc", low.Y)
 		// at 838 µs, the longest that the paper plots
 		fixed := low.Y[3]
-		r.Claim("worst", fixed/max(low.Y[:4].Max(), high.Y[:4].Max())) // of those up to it
+		r.Claim("worst", fixed/max(low.Y[:4].Max(), high.Y[:4].Max())) // of pauses up to it
 		r.Claim("xon-better", r.Values("xon")[0]/fixed)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		k := figure.Lines("kpfc", "Loss of 8 x 40 Gb/s, pauses of 838 µs", "K_pfc (packets)",
 			"lost (packets)")
-		s := r.Series("kpfc")
-		k.Add("5/200/10 %", s.X, s.Y)
+		r.Series("kpfc").Draw(k, "5/200/10 %")
 		t := figure.Lines("tpfc", "Loss of 8 x 40 Gb/s", "T_pfc (µs)", "lost (packets)")
 		for _, n := range []string{"300", "800"} {
-			s := r.Series("tpfc "+n).Scaled(1e6, 1)
-			t.Add("K_pfc "+n, s.X, s.Y)
+			r.Series("tpfc "+n).Scaled(1e6, 1).Draw(t, "K_pfc "+n)
 		}
 		return []figure.Figure{k, t}
 	},

@@ -7,7 +7,6 @@ import (
 	"github.com/goroce/goroce/bytetuning/fluid"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -44,18 +43,18 @@ var points = []struct {
 
 var pointMarkings = [4]marking{{5, 200, 0.1}, {5, 200, 0.01}, {200, 400, 0.1}, {200, 400, 0.5}}
 
-// cycles are the longest queues of the limit cycles in packets, from an integration of its own.
+// cycles are the longest queues of the limit cycles in packets, from a separate integration.
 var cycles = map[int]float64{2: 14.75, 4: 23.55, 8: 43.48, 10: 54.38}
 
-// endless is a model without PFC and with room for all.
+// endless is a model without PFC and with an unlimited buffer.
 func endless(n int, delay units.Duration) fluid.Config {
 	c := fluid.Default(n, 40*gbps/units.BitRate(n))
 	c.Kpfc, c.Buffer, c.Delay, c.Step, c.Horizon = 0, 1<<40, delay, 2*us, 300*ms
 	return c
 }
 
-// fluidFixedPoint: where the model stands still, that it gets there with a short delay and not with
-// the paper's, and that packets agree.
+// fluidFixedPoint: the fixed points of the model, whether it converges to them with a short delay
+// and with the paper's, and whether packets agree.
 var fluidFixedPoint = &experiment.Experiment{
 	ID:    "bytetuning/fluid-fixedpoint",
 	Seeds: oneSeed,
@@ -127,11 +126,8 @@ var fluidFixedPoint = &experiment.Experiment{
 		r.Claim("converge", r.Values("converge").Max())
 		r.Claim("cycle", r.Values("cycle").Max())
 		if r.Scale == experiment.Full {
-			v := claims.Value{}
-			for _, n := range []string{"n2", "n4", "n8"} {
-				v = v.With(n, claims.Number(r.Values(n)[0]))
-			}
-			r.Claim("packet-agrees", v)
+			r.Claim("packet-agrees", experiment.Each([]string{"n2", "n4", "n8"},
+				func(n string) float64 { return r.Values(n)[0] }))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -140,16 +136,14 @@ var fluidFixedPoint = &experiment.Experiment{
 		g := figure.Points("growth", "What becomes of a small disturbance", "flows", "growth (1/s)")
 		for _, delay := range []units.Duration{4 * us, 85 * us} {
 			name := fmt.Sprintf("τ* %v", delay)
-			s := r.Series("queue "+name).Scaled(1e3, 1)
-			q.Add(name, s.X, s.Y)
-			s = r.Series("growth " + name)
-			g.Add(name, s.X, s.Y)
+			r.Series("queue "+name).Scaled(1e3, 1).Draw(q, name)
+			r.Series("growth "+name).Draw(g, name)
 		}
 		return []figure.Figure{q, g}
 	},
 }
 
-// packetQueue answers the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
+// packetQueue returns the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
 // %, without PFC.
 func packetQueue(j *experiment.Job, n int) (float64, error) {
 	control, err := cc.Parse("dcqcn")

@@ -15,8 +15,8 @@ const burstBuffer units.Bytes = 32_000_000
 
 const burstHosts = 240
 
-// formulas: equations 1 to 5 and what tables 2 and 3 say of others, by formula, and equation 1 in
-// packets.
+// formulas: equations 1 to 5 and the statements of tables 2 and 3 about others, by formula, and
+// equation 1 in packets.
 var formulas = &experiment.Experiment{
 	ID:    "bytetuning/formulas",
 	Seeds: oneSeed,
@@ -49,8 +49,7 @@ var formulas = &experiment.Experiment{
 		p := figure.Lines("thresholds", "Thresholds by formula, round trip 85 µs", "rate (Gb/s)",
 			"KB")
 		for _, name := range []string{"DCTCP", "ECN*", "headroom"} {
-			s := r.Series(name).Scaled(1, 1e-3)
-			p.Add(name, s.X, s.Y)
+			r.Series(name).Scaled(1, 1e-3).Draw(p, name)
 		}
 		t := &figure.Table{Name: "formulas", Title: "Equations with the paper's numbers",
 			Header: []string{"what", "us"}}
@@ -62,7 +61,7 @@ var formulas = &experiment.Experiment{
 	},
 }
 
-// fillPackets has 240 hosts send to one at line rate, from the first frame that comes to a switch
+// fillPackets has 240 hosts send to one at line rate, from the first frame that arrives at a switch
 // until its buffer is full.
 func fillPackets(j *experiment.Job) (units.Duration, error) {
 	const frame = 1500 // bytes, with the check sequence that the buffer stores
@@ -79,8 +78,8 @@ func fillPackets(j *experiment.Job) (units.Duration, error) {
 		openloop.Put(net, net.Host(i), func() (openloop.Frame, bool) { return f, true }, nil)
 	}
 	openloop.Put(net, net.Host(burstHosts), nil, nil)
-	// A frame is stored whole, so that the burst begins in the switch when its first frames have
-	// come.
+	// A frame is stored whole, so the burst begins at the switch when its first frames have
+	// arrived.
 	first := (25 * gbps).Duration(frame + 20)
 	var full units.Time
 	net.Every(10*units.Nanosecond, func(now units.Time) bool {

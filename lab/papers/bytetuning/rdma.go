@@ -3,7 +3,7 @@ package bytetuninglab
 import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
@@ -11,29 +11,22 @@ import (
 // answers is the class of ACKs and CNPs, which have a queue of their own.
 const answers = 56 << 2
 
-// rdma puts endpoints on a network's hosts that do what those of scenes do: DCQCN as NVIDIA's NICs
-// have it.
-func rdma(net *fabric.Network, seed uint64, message units.Bytes) (*sim.Simulation, error) {
+// rdma is a scenario whose endpoints behave like those of scenes: DCQCN as in NVIDIA's
+// NICs.
+func rdma(j *experiment.Job, message units.Bytes) (sim.Scenario, error) {
 	control, err := cc.Parse("dcqcn-nic")
-	if err != nil {
-		return nil, err
-	}
-	return sim.New(sim.Scenario{
-		Topology: sim.On(net),
-		Seed:     seed,
-		Hosts:    sim.Hosts{Chunk: message, Timeout: 14},
-		Scheme: sim.Scheme{Control: control,
-			CNPInterval: 4 * us,
-			AnswerClass: answers,
-		},
-	})
+	return sim.Scenario{
+		Hosts:  sim.Hosts{Chunk: message, Timeout: 14},
+		Scheme: sim.Scheme{Control: control, CNPInterval: 4 * us, AnswerClass: answers},
+		Seed:   j.Seed,
+	}, err
 }
 
 // experience is the experience-based watermark.
 func experience() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("experience", bytetuning.Path{})
 	if err != nil {
-		panic(err) // it is there
+		panic(err) // it exists
 	}
 	return w
 }

@@ -9,9 +9,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// measureRequests takes down what becomes of a scene's requests under a watermark: payload that
-// arrived (goodput, bit/s), requests that ended (iops, 1/s) and their mean, p50 and p99 (s), and of
-// the switches the queue (bytes), marks (1/s), losses and pauses.
+// measureRequests records the results of a scene's requests under a watermark: payload that arrived
+// (goodput, bit/s), completed requests (iops, 1/s) and their mean, p50 and p99 (s), and of the
+// switches the queue (bytes), marks (1/s), losses and pauses.
 func measureRequests(j *experiment.Job, t *scene.Target, w bytetuning.Watermark) error {
 	var r *scene.Run
 	var marked uint64

@@ -4,16 +4,15 @@ import (
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// store is Redis over something.
+// store is Redis over a transport.
 type store struct {
 	Name      string
-	Watermark string // a baseline, from which Tuner, unless "", begins
+	Watermark string // a baseline, from which Tuner begins unless it is ""
 	Tuner     string
 	TCP       bool
 	PerPacket units.Duration // of the hosts' processors
@@ -72,16 +71,14 @@ var table5 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		v := func(cell, name string) float64 { return r.Cell(cell).Values(name)[0] }
 		over := func(name, base string) float64 { return v("bytetuning", name) / v(base, name) }
-		r.Claim("tuned",
-			claims.Value{}.With("thr_exp", claims.Number(over("goodput", "experience")-1)).
-				With("thr_mfr", claims.Number(over("goodput", "manufacturer")-1)))
-		r.Claim("queue",
-			claims.Value{}.With("exp", claims.Number(over("queue", "experience"))).With("mfr",
-				claims.Number(over("queue", "manufacturer"))))
+		r.Claim("tuned", experiment.With("thr_exp", over("goodput", "experience")-1).
+			With("thr_mfr", over("goodput", "manufacturer")-1))
+		r.Claim("queue", experiment.With("exp", over("queue", "experience")).
+			With("mfr", over("queue", "manufacturer")))
 		r.Claim("rdma-over-tcp", v("experience", "goodput")/v("dctcp", "goodput")-1)
-		r.Note("rdma-over-tcp", "here DCTCP's endpoints are no processors that could be busy: "+
-			"both fill the link, and 200 requests in the network hide 20 µs. "+
-			"On processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s",
+		r.Note("rdma-over-tcp", "DCTCP's endpoints here have no processors that could be busy: "+
+			"both transports fill the link, and 200 requests in the network hide 20 µs. On "+
+			"processors that take 0.5 µs for a packet DCTCP carries %.3g Gb/s",
 			v("dctcp, 0.5 µs a packet", "goodput")/1e9)
 		r.Claim("iops", v("bytetuning", "iops")*float64(64*units.KiB)*8/v("bytetuning", "goodput"))
 		t := table5Scene(r.Scale, 1, store{})

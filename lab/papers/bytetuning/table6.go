@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// nics are the table's columns, and busy is tuned for throughput more than for the queue.
+// nics are the table's columns; busy is tuned with more weight on throughput.
 var nics = []string{"novoq", "voq", "tuned"}
 
 const busy = "beta 0.9"
@@ -53,9 +53,9 @@ var table6 = &experiment.Experiment{
 		if r.Scale == experiment.Full {
 			r.Claim("others-unharmed", others)
 			r.Note("others-unharmed", "half of equation 14 is the queue of the receivers' "+
-				"switch, in which a cell more or less counts when there are few: "+
-				"tuning may end at a Kmin that costs A and B a quarter. With beta 0.9 A and B "+
-				"have %.1f and %.1f Gb/s, and the victim %.1f",
+				"switch, in which one cell matters when there are few: tuning may end at a Kmin "+
+				"that costs A and B a quarter. With beta 0.9 A and B have %.1f and %.1f Gb/s, "+
+				"and the victim %.1f",
 				r.Cell(busy).Values("A").Mean()/1e9, r.Cell(busy).Values("B").Mean()/1e9,
 				r.Cell(busy).Values("victim").Mean()/1e9)
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// table7: what telemetry costs, in encodings of ours.
+// table7: the cost of telemetry, in our encodings.
 var table7 = &experiment.Experiment{
 	ID:    "bytetuning/table7",
 	Seeds: oneSeed,

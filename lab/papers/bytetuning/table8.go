@@ -10,16 +10,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The tuners: agents that change when they like, one tuner that changes all at once, and the same
-// agents with a common beat.
+// The tuners: agents that change at random times, one tuner that changes all at once, and the same
+// agents with a common clock.
 const (
 	independent = "acc:beat=3"
 	central     = "anneal:tem=0.1,again=false"
 	together    = "acc"
 )
 
-// agentSpace is what agents choose among, twelve settings of ECN, and here also what the one tuner
-// does: so that the two differ in nothing but who decides when.
+// agentSpace is the choices of agents, twelve settings of ECN, and here also of the one tuner, so
+// that the two differ only in who decides when.
 func agentSpace() bytetuning.Space {
 	s := bytetuning.Traversal()
 	s.Kmin = []units.Bytes{s.Kmin[0], s.Kmin[3], s.Kmin[6], s.Kmin[10]}
@@ -102,13 +102,13 @@ var table8 = &experiment.Experiment{
 			until(together).Percentile(50)
 		r.Claim("variance", a/b)
 		r.Note("variance", "measurements until within 2 %% of the best of all runs, median: %v "+
-			"by agents, %v by one tuner, %v by the same agents with a "+
-			"common beat, all among the same twelve settings of ECN for each layer", a, b, c)
+			"by agents, %v by one tuner, %v by the same agents with a common clock, all among "+
+			"the same twelve settings of ECN for each layer", a, b, c)
 		if r.Scale == experiment.Full {
 			r.Claim("variance-objective", spread(independent)/spread(central))
 			r.Note("variance-objective", "agents settle (eps falls to 0.05), while annealing "+
-				"goes on trying: what its proposals measure is in its last third, too. "+
-				"The same agents with a common beat: %.2f of their deviation without",
+				"continues to propose: the measurements of its proposals are in its last third, "+
+				"too. The same agents with a common clock: %.2f of their deviation without",
 				spread(together)/spread(independent))
 		}
 	},
@@ -126,7 +126,7 @@ var table8 = &experiment.Experiment{
 	},
 }
 
-// table8Energies answers f of every measurement, by tuner and seed, and the best, by the records of
+// table8Energies returns f of every measurement, by tuner and seed, and the best, by the records of
 // all.
 func table8Energies(r *experiment.Results) (energies map[string][][]float64, top float64) {
 	measurements := map[string][][]*bytetuning.Measurement{}

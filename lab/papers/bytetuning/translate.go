@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wanted is the worked example, by dialect: lines, or parts of them, and what is left out with a
-// warning.
+// wanted is the worked example, by dialect: lines, or parts of them, and the settings that are left
+// out with a warning.
 var wanted = []struct {
 	dialect string
 	parts   []string
@@ -59,7 +59,7 @@ var translate = &experiment.Experiment{
 			}
 			i := vector()
 			if w.dialect != "h3c" {
-				i.Chip.Cell = 0 // the example rounds to cells where a dialect counts in them
+				i.Chip.Cell = 0 // the example rounds to cells in dialects that count cells
 			}
 			r, err := d.Render(i, dialect.Options{})
 			if err != nil {
@@ -114,8 +114,7 @@ var translate = &experiment.Experiment{
 	},
 }
 
-// lostInTranslation counts what of an intent comes back as something else, or below what was
-// wanted.
+// lostInTranslation counts settings of an intent that come back changed, or below the intent.
 func lostInTranslation(name string, i *intent.Intent) (bad int, err error) {
 	d, err := dialect.Lookup(name)
 	if err != nil {

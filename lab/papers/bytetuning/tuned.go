@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tune lets a tuner search from a watermark, and answers the best that it found by equation 14 with
-// a weight of throughput.
+// tune runs a tuner from a watermark, and returns the best that it found by equation 14 with a
+// weight of throughput.
 func tune(j *experiment.Job, t bytetuning.Target, spec string, from bytetuning.Watermark,
 	beta float64, budget int) (bytetuning.Watermark, error) {
 	start, objective := bytetuning.Point{from}, &bytetuning.Objective{Beta: beta}
@@ -27,7 +27,7 @@ func tune(j *experiment.Job, t bytetuning.Target, spec string, from bytetuning.W
 	return out.Best[0], nil
 }
 
-// recordWatermark takes down what was applied; recordedWatermark reads it.
+// recordWatermark records the watermark that was applied; recordedWatermark reads it.
 func recordWatermark(j *experiment.Job, w bytetuning.Watermark) {
 	j.Value("watermark", float64(w.Kmin), float64(w.Kmax), float64(w.Pmax), float64(w.Headroom),
 		float64(w.Alpha))

@@ -54,7 +54,7 @@ var tunerOnModel = &experiment.Experiment{
 		}
 		start := bytetuning.Point{dcqcn}
 
-		// The grid, of which the objective's records are those that all are judged by.
+		// The grid, whose records of the objective judge all tuners.
 		objective := bytetuning.NewObjective()
 		grid, err := bytetuning.New("grid", bytetuning.Problem{Layers: plant.Layers(), Start: start,
 			Energy: objective.Energy})
@@ -91,9 +91,9 @@ var tunerOnModel = &experiment.Experiment{
 		r.Claim("beats-default", tuned.Min()-r.Values("default")[0])
 		r.Claim("near-optimum", 1-tuned.Percentile(50)/grid)
 		r.Note("near-optimum", "energies of good points differ by hundredths, so that a "+
-			"temperature of 1 takes nearly every worse point, and cools to %.2g only; "+
-			"and half of the measurements are of the present point again. With "+
-			"tem=0.1,again=false it comes nearer (table)", math.Pow(0.99,
+			"temperature of 1 accepts nearly every worse point, and it cools to only %.2g; and "+
+			"half of the measurements are of the present point again. With tem=0.1,again=false "+
+			"it comes nearer (table)", math.Pow(0.99,
 			float64(modelBudget(r.Scale))/20))
 		if r.Scale == experiment.Full {
 			r.Claim("tem0",
@@ -113,8 +113,7 @@ var tunerOnModel = &experiment.Experiment{
 			tuners = tuners[:1]
 		}
 		for _, spec := range tuners {
-			s := r.Series(spec)
-			best.Add(spec, s.X, s.Y)
+			r.Series(spec).Draw(best, spec)
 			v, grid := r.Values(spec+" best"), r.Values("grid")[0]
 			t.Row(spec, v.Percentile(50)/grid, v.Min()/grid, r.Values(spec+" until").Percentile(50))
 		}
@@ -131,7 +130,7 @@ func tuneModel(j *experiment.Job, plant *remembered, spec string, start bytetuni
 	if err != nil {
 		return err
 	}
-	var so []float64 // the best so far, by the judge
+	var so []float64 // the best so far, by the grid's records
 	s := &bytetuning.Search{Target: plant, Tuner: tuner, Objective: objective, Start: start,
 		Budget: modelBudget(j.Scale), Each: func(p bytetuning.Progress) {
 			f := 0.

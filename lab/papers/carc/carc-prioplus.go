@@ -19,11 +19,11 @@ var (
 	highFirst  = pooled{"active"}
 )
 
-// Virtual priorities of the two classes, of eight; credits of the pool that is granted high first
-// have them, too.
+// Virtual priorities of the two classes, of eight. Credits of the pool that is granted high first
+// use them, too.
 const lowClass, highClass = 2, 6
 
-// carcPrioPlus: a low class, and a high one that comes when the program slows down: the network is
+// carcPrioPlus: a low class, and a high one that starts when the program slows down: the network is
 // empty then.
 var carcPrioPlus = &experiment.Experiment{
 	ID: "beyond/carc-prioplus",
@@ -39,8 +39,9 @@ var carcPrioPlus = &experiment.Experiment{
 		r.Claim("strict", first.Values("share").Mean())
 		r.Claim("idle-used", first.Values("util").Min())
 		if r.Scale == experiment.Small {
-			r.Note("idle-used", "with equal pools it is %.2f: not credits, but PrioPlus of two "+
-				"flows whose BDP is four packets", equal.Values("util").Min())
+			r.Note("idle-used", "with equal pools it is %.2f: not because of credits, but "+
+				"because PrioPlus has two flows whose BDP is four "+
+				"packets", equal.Values("util").Min())
 		}
 		if r.Scale == experiment.Full {
 			r.Claim("blind-without", equal.Values("share").Mean())
@@ -53,8 +54,7 @@ var carcPrioPlus = &experiment.Experiment{
 				"one from 5 ms on, when the program slows down: "+c.Name, "time (ms)",
 				"goodput (Gb/s)")
 			for _, class := range []string{"low", "high"} {
-				s := c.Seeds()[0].Series(class).Scaled(1e3, 1e-9)
-				f.Add(class, s.X, s.Y)
+				c.Seeds()[0].Series(class).Scaled(1e3, 1e-9).Draw(f, class)
 			}
 			out = append(out, f)
 		}
@@ -83,7 +83,7 @@ func (p pooled) run(j *experiment.Job) error {
 		return err
 	}
 	isHigh := func(sender int) bool { return sender >= b.senders/2 }
-	b.control = func(sender int) cc.Control {
+	b.control = func(sender int) cc.Factory {
 		if isHigh(sender) {
 			return high
 		}
@@ -95,27 +95,21 @@ func (p pooled) run(j *experiment.Job) error {
 		}
 		return carc.Share{Priority: lowClass - 1}
 	}
-	var lows, highs []int
-	for i := range b.senders {
-		if isHigh(i) {
-			highs = append(highs, i)
-		} else {
-			lows = append(lows, i)
-		}
-	}
 	b.start = func(sender int) units.Duration {
 		if isHigh(sender) {
 			return c.moment(phases[1].from)
 		}
 		return 0
 	}
-	c.watch = func() {
-		c.classes = [2]*fabric.Series{b.goodput(c.bin(), lows...), b.goodput(c.bin(), highs...)}
-	}
-	if err := c.run(); err != nil {
+	b.watch = append(b.watch, func() {
+		isLow := func(sender int) bool { return !isHigh(sender) }
+		c.classes = [2]*fabric.Series{b.sample(c.bin(), delivered, isLow),
+			b.sample(c.bin(), delivered, isHigh)}
+	})
+	if err := c.run(j); err != nil {
 		return err
 	}
-	at := func(d units.Duration) units.Time { return b.zero.Add(c.moment(d)) }
+	at := func(d units.Duration) units.Time { return b.Zero().Add(c.moment(d)) }
 	from, until := at(phases[1].from+2), at(phases[1].until)
 	above, below := c.classes[1].Mean(from, until), c.classes[0].Mean(from, until)
 	j.Value("share", above/(above+below))
@@ -123,8 +117,8 @@ func (p pooled) run(j *experiment.Job) error {
 	for i, name := range []string{"low", "high"} {
 		s := j.Series(name)
 		for k, t := range c.classes[i].Times {
-			if t.After(b.zero) && !t.After(b.zero.Add(whole)) {
-				s.Add(t.Sub(b.zero).Seconds(), c.classes[i].Values[k])
+			if t.After(b.Zero()) && !t.After(b.Zero().Add(whole)) {
+				s.Add(t.Sub(b.Zero()).Seconds(), c.classes[i].Values[k])
 			}
 		}
 	}

@@ -15,7 +15,7 @@ var (
 	carcAndCC  = gates{CC: "swift", Credits: true}
 )
 
-// carcSwift: credits beside Swift, at a program that slows down and a link that is shared for a
+// carcSwift: credits beside Swift, with a program that slows down and a link that is shared for a
 // while.
 var carcSwift = &experiment.Experiment{
 	ID:    "beyond/carc-swift",
@@ -25,14 +25,16 @@ var carcSwift = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		c.bed.between(c.moment(6), c.moment(10), c.bin(), func() {
-			for _, a := range c.algs {
-				if o, ok := a.(cc.Observable); ok && c.CC != "" {
-					j.Value("window", float64(o.Snapshot().Window))
+		c.bed.watch = append(c.bed.watch, func() {
+			c.bed.between(span{c.moment(6), c.moment(10)}, c.bin(), func() {
+				for _, a := range c.algs {
+					if o, ok := a.(cc.Observable); ok && c.CC != "" {
+						j.Value("window", float64(o.Snapshot().Window))
+					}
 				}
-			}
+			})
 		})
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)
@@ -45,10 +47,10 @@ var carcSwift = &experiment.Experiment{
 		r.Claim("no-oscillation",
 			both.Values("variation").Mean()/max(alone.Values("variation").Mean(),
 				swift.Values("variation").Mean()))
-		r.Note("no-oscillation", "with both the coefficient is %.2f of what is delivered, for "+
-			"lines are returned in quarters of a connection's credits while the program has "+
-			"work, and %.2f of what the "+
-			"program consumes; Swift alone has %.2f and %.2f, for receivers run out of receives",
+		r.Note("no-oscillation", "with both, the coefficient is %.2f of what is delivered, "+
+			"because lines are returned in quarters of a connection's credits while the program "+
+			"has work, and %.2f of what the program consumes; Swift alone has %.2f and %.2f, "+
+			"because receivers run out of receives",
 			both.Values("variation").Mean(), both.Values("consumption").Mean(),
 			swift.Values("variation").Mean(), swift.Values("consumption").Mean())
 		r.Claim("misses", both.Values("misses").Mean()-alone.Values("misses").Mean())
@@ -70,7 +72,7 @@ func gateCells(all ...gates) func(experiment.Scale) []experiment.Cell {
 	}
 }
 
-// phaseShares is goodput over the tighter limit, of each phase, the mean of seeds.
+// phaseShares returns goodput over the tighter limit, of each phase, the mean of seeds.
 func phaseShares(p experiment.Pool) claims.Value {
 	v := claims.Value{}
 	for i := range phases {
@@ -87,10 +89,7 @@ func phaseShares(p experiment.Pool) claims.Value {
 func courseFigure(r *experiment.Results, name string) figure.Figure {
 	f := figure.Lines(name, "What is delivered to the program: v2 falls to 0.4 and rises again, "+
 		"then other traffic takes half of the link", "time (ms)", "goodput (Gb/s)")
-	for _, c := range r.Cells() {
-		s := c.Seeds()[0].Series("goodput").Scaled(1e3, 1e-9)
-		f.Add(c.Name, s.X, s.Y)
-	}
+	r.Curves(f, "goodput", 1e3, 1e-9)
 	return f
 }
 

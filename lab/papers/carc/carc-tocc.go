@@ -3,7 +3,6 @@ package carclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
@@ -16,7 +15,7 @@ var (
 	jointGate  = gates{CC: "swift", Tokens: "joint"}
 )
 
-// carcToCC: credits beside tokens, or tokens that are granted only where there is room in the
+// carcToCC: credits beside tokens, or tokens that are granted only while there is room in the
 // cache.
 var carcToCC = &experiment.Experiment{
 	ID:    "beyond/carc-tocc",
@@ -26,7 +25,7 @@ var carcToCC = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)
@@ -36,12 +35,11 @@ var carcToCC = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		three, one := r.Cell(threeGates.String()), r.Cell(jointGate.String())
-		v := claims.Value{}
+		v := experiment.Keyed{}
 		unfinished := 0.
 		for _, c := range []experiment.Pool{three, one} {
 			for i := range phases {
-				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1),
-					claims.Number(underLimiter(c, i)))
+				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1), underLimiter(c, i))
 			}
 		}
 		for _, c := range r.Cells() {
@@ -50,13 +48,13 @@ var carcToCC = &experiment.Experiment{
 		r.Claim("min-of-two", v)
 		if r.Scale == experiment.Small {
 			r.Note("min-of-two", "of what is delivered; in phase 2 the program consumes %.2f of "+
-				"the limit, and what is more fills the cache, of which δ had taken "+
-				"a part when it was first full: 256 KB are much of 2 ms at 4 Gb/s",
+				"the limit, and the rest fills the cache, of which δ had taken a part when it "+
+				"was first full: 256 KB are much of 2 ms at 4 Gb/s",
 				three.Values("eaten")[1])
 		}
 		r.Claim("no-deadlock", unfinished)
 		r.Note("fewer-stale", "%.1f MB against %.1f in three gates, %.1f with tokens alone; with "+
-			"other traffic that is under tokens, too, the joint grant discarded none",
+			"other traffic controlled by tokens, too, the joint grant discarded none",
 			one.Values("discarded").Mean()/1e6, three.Values("discarded").Mean()/1e6,
 			r.Cell(toccAlone.String()).Values("discarded").Mean()/1e6)
 		r.Claim("fewer-stale", one.Values("discarded").Mean()/(three.Values("discarded").Mean()+1))
@@ -82,8 +80,8 @@ func (c *course) limiter() (float64, error) {
 	return 1 - share, err
 }
 
-// underLimiter is goodput over the tighter limit of a phase, of which the link's is without what
-// tokens take.
+// underLimiter returns goodput over the tighter limit of a phase; the link's limit is without the
+// share of tokens.
 func underLimiter(p experiment.Pool, phase int) float64 {
 	sum, n := 0., 0
 	for _, s := range p.Seeds() {

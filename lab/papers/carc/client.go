@@ -12,7 +12,7 @@ type conn struct {
 	load
 	m      *model
 	thread *thread
-	window uint64          // packets that eRPC lets be unanswered, so that the ring has room
+	window uint64          // unanswered packets that eRPC allows, so that the ring has room
 	copied *hostmodel.Walk // the message buffer
 	size   units.Bytes     // a packet on the wire
 
@@ -20,7 +20,7 @@ type conn struct {
 	inFlow                int    // packets of the flow that were sent
 	flowBegan             units.Time
 	held                  bool // the flow was sent, and is not answered
-	waits                 bool // among the model's turns
+	waits                 bool // in the model's list of turns
 
 	algorithm cc.Algorithm
 	cwnd      units.Bytes
@@ -28,7 +28,7 @@ type conn struct {
 
 	gate    *carc.Gate
 	granter *carc.Granter
-	credit  units.Time // when its CREDIT is looked for; 0 never
+	credit  units.Time // when its CREDIT is checked; 0 never
 	look    func()
 	out     cc.Outgoing
 }
@@ -53,21 +53,21 @@ func (m *model) connect(l load, window int) error {
 		if c.gate, c.granter, err = m.credits.New(path); err != nil {
 			return err
 		}
-		c.look = c.due
+		c.look = c.creditDue
 		c.out = cc.Outgoing{Bytes: l.packet, Message: l.packet, Completes: true,
 			Backlog: cc.Backlog{Waits: units.GiB}}
 		c.granter.Attach(c)
 		terms := c.granter.Terms()
 		c.granter.Agree(terms)
 		c.gate.Agree(terms)
-		c.heed()
+		c.scheduleCredit()
 	}
 	m.conns = append(m.conns, c)
 	c.wake()
 	return nil
 }
 
-// ready says whether the next packet may leave now.
+// ready reports whether the next packet may leave now.
 func (c *conn) ready() bool {
 	switch {
 	case c.held, c.sent-c.answered >= c.window:
@@ -78,7 +78,7 @@ func (c *conn) ready() bool {
 	return c.gate == nil || c.gate.Ready(&c.out, c.m.clock.Now())
 }
 
-// wake has the link ask the connection.
+// wake adds the connection to the link's turns if its next packet may leave.
 func (c *conn) wake() {
 	if c.waits || !c.ready() {
 		return
@@ -96,7 +96,7 @@ func (c *conn) wake() {
 func (c *conn) send() {
 	m, now := c.m, c.m.clock.Now()
 	if c.gate != nil {
-		c.gate.Took(&c.out, now)
+		c.gate.Sent(&c.out, now)
 	}
 	if c.inFlow == 0 {
 		c.flowBegan = now
@@ -114,7 +114,7 @@ func (c *conn) send() {
 	m.clock.At(end, m.turn)
 }
 
-// acknowledge is that the sender hears of a packet that is in the server's memory.
+// acknowledge handles the acknowledgement of a packet that is in the server's memory.
 func (m *model) acknowledge(tag uint64) {
 	p := &m.packets[tag]
 	c, now := p.conn, m.clock.Now()
@@ -133,7 +133,7 @@ func (m *model) acknowledge(tag uint64) {
 
 func psn(n uint64) uint32 { return uint32(n) & (1<<24 - 1) }
 
-// respond is that the sender has the response to a packet, or the return of its eRPC credit.
+// respond handles the response to a packet, or the return of its eRPC credit.
 func (m *model) respond(tag uint64) {
 	p := m.packets[tag]
 	m.spare = append(m.spare, tag)
@@ -150,43 +150,43 @@ func (m *model) respond(tag uint64) {
 	c.wake()
 }
 
-// heed looks when the connection's CREDIT is due.
-func (c *conn) heed() {
+// scheduleCredit schedules the check of the connection's CREDIT.
+func (c *conn) scheduleCredit() {
 	if at := c.granter.Next(); at != 0 && (c.credit == 0 || at.Before(c.credit)) {
 		c.credit = at
 		c.m.clock.At(at, c.look)
 	}
 }
 
-// due sends the CREDIT, if it is due still.
-func (c *conn) due() {
+// creditDue sends the CREDIT if it is still due.
+func (c *conn) creditDue() {
 	c.credit = 0
 	if at := c.granter.Next(); at != 0 && !at.After(c.m.clock.Now()) {
-		c.tell()
+		c.sendCredit()
 	}
-	c.heed()
+	c.scheduleCredit()
 }
 
-// tell sends what there is to say. The frame of a CREDIT is short and waits for nothing.
-func (c *conn) tell() {
+// sendCredit sends the CREDIT. Its frame is short and does not queue.
+func (c *conn) sendCredit() {
 	m, now := c.m, c.m.clock.Now()
 	if n, some := c.granter.Emit(false, now); some {
 		m.notices.put(now.Add(oneWay), m.tag(packet{conn: c, returns: n}))
 	}
 }
 
-// hear is that a CREDIT is at its sender.
-func (m *model) hear(tag uint64) {
+// onCredit handles a CREDIT at its sender.
+func (m *model) onCredit(tag uint64) {
 	p := &m.packets[tag]
 	m.spare = append(m.spare, tag)
-	if err := p.conn.gate.Hear(&p.returns, p.conn.out.Backlog, m.clock.Now()); err != nil {
+	if err := p.conn.gate.Receive(&p.returns, p.conn.out.Backlog, m.clock.Now()); err != nil {
 		m.err = err
 	}
 	p.conn.wake()
 }
 
-// Report and Ask are what a Granter needs (cc.Reporter).
+// Report and Reschedule implement cc.Reporter for a Granter.
 func (*conn) Report(*cc.Event, units.Time) {}
 
-// Ask looks at what the Granter has to say.
-func (c *conn) Ask() { c.heed() }
+// Reschedule checks when the Granter's CREDIT is due.
+func (c *conn) Reschedule() { c.scheduleCredit() }

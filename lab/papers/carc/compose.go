@@ -16,7 +16,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// gates is what lets messages of a run go, all of it together.
+// gates are the gates that messages of a run must pass, all of them together.
 type gates struct {
 	CC      string // an algorithm, "prioplus" around Swift, or "" for none
 	Credits bool
@@ -42,8 +42,8 @@ func (g gates) String() string {
 	return name
 }
 
-// phases are the parts of a run of 20: the program's rate and other traffic, as shares of a link,
-// from one to the next.
+// phases are the parts of a run of length 20: the program's rate and other traffic, as shares of a
+// link, from one to the next.
 var phases = []struct {
 	from, until units.Duration // of 20
 	v2, cross   float64
@@ -54,41 +54,45 @@ type course struct {
 	gates
 	whole units.Duration // of all phases, and of what is left after them
 	bed   *testbed
-	good  *fabric.Series // what is delivered
-	eaten *fabric.Series // what the program consumes
+	good  *fabric.Series // deliveries
+	eaten *fabric.Series // consumption by the program
 	algs  []cc.Algorithm
 	gate  []cc.Gate
 	paths cc.Path
 
-	watch   func() // is called when the network is there; nil is nothing
 	classes [2]*fabric.Series
 }
 
 const (
 	courseRTT = 12 * us
-	// courseMiss is what a line that is not in the cache costs a program of 16 threads, which wait
-	// for lines side by side: 90 ns against 20 in each.
+	// courseMiss is the cost of a line that is not in the cache to a program of 16 threads that
+	// wait for lines in parallel: 90 ns against 20 in each.
 	courseMiss = (90 - 20) * units.Nanosecond / 16
-	// courseWays are those of its cache, of which a NIC allocates in two.
+	// courseWays is the number of ways of its cache, of which a NIC allocates in two.
 	courseWays = 16
 )
 
-// newCourse builds it: at 10 Gb/s with a tenth of the cache and of messages.
+// newCourse builds a course: at 10 Gb/s with a tenth of the cache and of messages.
 func newCourse(j *experiment.Job, g gates, whole units.Duration) (*course, error) {
 	c := &course{gates: g, whole: whole}
 	rate := experiment.At(j.Scale, 100*gbps, 10*gbps)
 	llc := experiment.At(j.Scale, 2*units.MiB, 256*units.KiB)
-	cache := hostmodel.CacheConfig{Size: llc, Ways: courseWays, DDIO: 2}
-	host, err := hostmodel.New(hostmodel.Config{Cache: &cache})
-	if err != nil {
-		return nil, err
-	}
 	b := &testbed{
 		senders: experiment.At(j.Scale, 8, 4), rate: rate, baseRTT: courseRTT, seed: j.Seed,
-		message: experiment.At(j.Scale, 16*units.KiB, 4*units.KiB), deep: 64,
-		v2: rate, miss: courseMiss, cache: host, order: hostmodel.LIFO, cross: rate / 2,
+		message: experiment.At(j.Scale, 16*units.KiB, 4*units.KiB), deep: 64, v2: c.v2,
+		cache: &hostmodel.CacheConfig{Size: llc, Ways: courseWays, DDIO: 2}, miss: courseMiss,
+		order: hostmodel.LIFO, stop: whole, until: whole + 20*ms, cross: rate / 2,
 		around: func(a cc.Algorithm) { c.algs = append(c.algs, a) },
 	}
+	for _, p := range phases {
+		if p.cross > 0 {
+			b.crossing = append(b.crossing, span{c.moment(p.from), c.moment(p.until)})
+		}
+	}
+	b.watch = append(b.watch, func() {
+		c.good = b.sample(c.bin(), delivered, everySender)
+		c.eaten = b.sample(c.bin(), consumed, everySender)
+	})
 	c.bed = b
 	scaled := func(kb float64) units.Bytes { return units.Bytes(kb * 1000 * float64(rate) / 100e9) }
 	// HPCC's for 100 Gb/s
@@ -122,7 +126,7 @@ func (c *course) controls() error {
 				nicoffload.AgentConfig{}, &distance, now)
 		}
 	}
-	var control cc.Control
+	var control cc.Factory
 	var err error
 	switch c.CC {
 	case "":
@@ -132,12 +136,12 @@ func (c *course) controls() error {
 	default:
 		control, err = cc.Parse(c.CC)
 	}
-	c.bed.control = func(int) cc.Control { return control }
+	c.bed.control = func(int) cc.Factory { return control }
 	return err
 }
 
-// virtual is PrioPlus around Swift, priorities from 1 to 8.
-func virtual(priority int) (cc.Control, error) {
+// virtual returns PrioPlus around Swift, priorities from 1 to 8.
+func virtual(priority int) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels("8")
 	if err != nil {
 		return nil, err
@@ -150,7 +154,7 @@ func virtual(priority int) (cc.Control, error) {
 	return spec, spec.Check()
 }
 
-// tokens adds ToCC, of which an endpoint's receivers share one. Where tokens carry credits, too,
+// tokens adds ToCC, of which an endpoint's receivers share one. Where tokens also carry credits,
 // each connection's are at most its part of the cache.
 func (c *course) tokens(part units.Bytes) error {
 	spec, err := tocc.Parse("unsch=0B")
@@ -178,45 +182,30 @@ func (c *course) tokens(part units.Bytes) error {
 	return nil
 }
 
-// run goes through the phases, and lets what is posted by then come to its end.
-func (c *course) run() error {
-	b := c.bed
-	if err := b.build(); err != nil {
-		return err
-	}
-	all := make([]int, b.senders)
-	for i := range all {
-		all[i] = i
-	}
+// run runs the phases, and lets all posted work complete.
+func (c *course) run(j *experiment.Job) error { return c.bed.run(j.Context()) }
+
+// v2 is the program's rate at a time.
+func (c *course) v2(at units.Duration) units.BitRate {
+	share := 1.
 	for _, p := range phases {
-		b.at(c.moment(p.from), func() { b.v2 = units.BitRate(p.v2 * float64(b.rate)) })
-		if p.cross > 0 {
-			if err := b.crossing(c.moment(p.from), c.moment(p.until)); err != nil {
-				return err
-			}
+		if at >= c.moment(p.from) {
+			share = p.v2
 		}
 	}
-	c.good, c.eaten = b.goodput(c.bin(), all...), b.consumption(c.bin(), all...)
-	if c.watch != nil {
-		c.watch()
-	}
-	if err := b.run(c.whole); err != nil {
-		return err
-	}
-	b.stopped = true
-	return b.run(c.whole + 20*ms)
+	return units.BitRate(share * float64(c.bed.rate))
 }
 
-// moment is a time of 20.
+// moment returns a time on the scale of 20.
 func (c *course) moment(d units.Duration) units.Duration { return c.whole * d / 20 }
 
-// bin is that of goodput, 100 us in 20 ms.
+// bin returns the length of a bin of goodput, 100 us in 20 ms.
 func (c *course) bin() units.Duration { return c.whole / 200 }
 
-// steady answers the rate of each bin of a phase, but for the first twentieth of the run.
+// steady returns the rate of each bin of a phase without the first twentieth of the run.
 func (c *course) steady(rate *fabric.Series, phase int) (v experiment.Values) {
 	p := phases[phase]
-	from, until := c.bed.zero.Add(c.moment(p.from+1)), c.bed.zero.Add(c.moment(p.until))
+	from, until := c.bed.Zero().Add(c.moment(p.from+1)), c.bed.Zero().Add(c.moment(p.until))
 	for i, at := range rate.Times {
 		if !at.Add(-c.bin()).Before(from) && !at.After(until) {
 			v = append(v, rate.Values[i])
@@ -225,13 +214,13 @@ func (c *course) steady(rate *fabric.Series, phase int) (v experiment.Values) {
 	return v
 }
 
-// limit is the tighter of what the program takes and what the link has left.
+// limit returns the tighter of the program's rate and the free rate of the link.
 func (c *course) limit(phase int) float64 {
 	p := phases[phase]
 	return min(p.v2, 1-p.cross) * float64(c.bed.rate)
 }
 
-// variation is the coefficient of variation inside the phases, the largest.
+// variation returns the largest coefficient of variation inside the phases.
 func (c *course) variation(rate *fabric.Series) (worst float64) {
 	for i := range phases {
 		v := c.steady(rate, i)
@@ -244,13 +233,13 @@ func (c *course) variation(rate *fabric.Series) (worst float64) {
 	return worst
 }
 
-// settling is how long after a step goodput, the mean of five bins, is outside 20 % of its phase's
-// mean, the longest.
+// settling returns the longest time after a step for which goodput, the mean of five bins, is
+// outside 20 % of its phase's mean.
 func (c *course) settling() (longest units.Duration) {
 	const smooth = 5
 	for i, p := range phases {
 		mean := c.steady(c.good, i).Mean()
-		from, until := c.bed.zero.Add(c.moment(p.from)), c.bed.zero.Add(c.moment(p.until))
+		from, until := c.bed.Zero().Add(c.moment(p.from)), c.bed.Zero().Add(c.moment(p.until))
 		for k, at := range c.good.Times {
 			if k < smooth || at.Add(-smooth*c.bin()).Before(from) || at.After(until) {
 				continue
@@ -264,7 +253,7 @@ func (c *course) settling() (longest units.Duration) {
 	return longest
 }
 
-// record writes what there was to see.
+// record records the results.
 func (c *course) record(j *experiment.Job) {
 	for i := range phases {
 		j.Value("share", c.steady(c.good, i).Mean()/c.limit(i))
@@ -272,30 +261,28 @@ func (c *course) record(j *experiment.Job) {
 	}
 	s := j.Series("goodput")
 	for i, at := range c.good.Times {
-		if at.After(c.bed.zero) && !at.After(c.bed.zero.Add(c.whole)) {
-			s.Add(at.Sub(c.bed.zero).Seconds(), c.good.Values[i])
+		if at.After(c.bed.Zero()) && !at.After(c.bed.Zero().Add(c.whole)) {
+			s.Add(at.Sub(c.bed.Zero()).Seconds(), c.good.Values[i])
 		}
 	}
 	j.Value("variation", c.variation(c.good))
 	j.Value("consumption", c.variation(c.eaten))
-	j.Value("misses", c.bed.cache.Cache.Stats.MissShare())
+	j.Value("misses", c.bed.Result().Programs[0].Host.Cache.Stats.MissShare())
 	j.Value("unfinished", float64(c.bed.unfinished()))
 	j.Value("settling", c.settling().Seconds())
 	discarded := units.Bytes(0)
 	for _, g := range c.gate {
 		if s, ok := g.(*tocc.Sender); ok {
-			discarded += s.Tally().Discarded
+			discarded += s.Stats().Discarded
 		}
 	}
 	j.Value("discarded", float64(discarded))
 	asked, sent := 0., 0.
-	for _, t := range c.bed.conns {
-		if t.gate != nil {
-			asked += float64(t.gate.Stats().Asked)
-			sent += float64(t.gate.Stats().Messages)
-		}
+	for _, g := range c.bed.gates {
+		asked += float64(g.Stats().Queries)
+		sent += float64(g.Stats().Messages)
 	}
-	node := c.bed.cl.Nodes[c.bed.senders].Endpoint.Counters()
+	node := c.bed.Nodes[c.bed.senders].Endpoint.Stats()
 	j.Value("asked", asked)
 	j.Value("messages", sent)
 	j.Value("explicit", float64(node.CreditsSent))

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// echo is a server whose threads each echo requests of 256 bytes, with so many ticks of processing:
-// at no ticks the link is slower than the threads.
+// echo is a server whose threads each echo requests of 256 bytes, with a number of ticks of
+// processing: without ticks the link is slower than the threads.
 type echo struct {
 	Variant string
 	Ticks   int
@@ -58,7 +58,7 @@ func runEcho(variants ...variant) func(*experiment.Job) error {
 
 func ticksName(n int) string { return fmt.Sprintf("t%d", n) }
 
-// echoFigures are throughput and misses by ticks.
+// echoFigures returns throughput and misses by ticks.
 func echoFigures(r *experiment.Results, variants ...variant) []figure.Figure {
 	rate := figure.Lines("throughput", "256 B echo", "ticks per message", "throughput (Mpps)")
 	miss := figure.Lines("misses", "256 B echo", "ticks per message", "reads that miss (%)")

@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// eq1: credits by formula 1, the example of footnote 4, and what is unconsumed when credits are not
-// loosened.
+// eq1: credits by formula 1, the example of footnote 4, and unconsumed data when credits do not
+// grow with delta.
 var eq1 = &experiment.Experiment{
 	ID:    "carc/eq1",
 	Seeds: oneSeed,
@@ -61,8 +61,8 @@ var eq1 = &experiment.Experiment{
 		}
 		r.Claim("credits", credits)
 		r.Note("credits", "a pool counts four significant bits of the connections, rounded up, "+
-			"so that not every one that comes has all others shrink: 1000 have what 1024 had. "+
-			"The formula says 196")
+			"so that a new connection does not always shrink all others: 1000 have what 1024 "+
+			"had. The formula gives 196")
 		r.Claim("rq-size", r.Values("receives")[0])
 		r.Claim("never-exceeds", r.Values("most").Max())
 	},
@@ -80,15 +80,14 @@ var eq1 = &experiment.Experiment{
 		for _, mode := range []string{"rr", "oneway"} {
 			for _, order := range []hostmodel.Order{hostmodel.FIFO, hostmodel.LIFO} {
 				name := fmt.Sprintf("%s, %v", mode, order)
-				s := r.Series(name)
-				p.Add(name, s.X, s.Y)
+				r.Series(name).Draw(p, name)
 			}
 		}
 		return []figure.Figure{t, p}
 	},
 }
 
-// creditsOf answers what each of n connections to the paper's machine has, when all are there.
+// creditsOf returns the credits of each of n connections to the paper's machine, when all are open.
 func creditsOf(n int) (carc.Lines, error) {
 	spec, err := carc.Parse("llc=12MiB,line=64,delta=off")
 	if err != nil {
@@ -115,7 +114,7 @@ func creditsOf(n int) (carc.Lines, error) {
 
 var eq1Connections = []int{16, 8, 1000}
 
-// receiveSpace is RQs' size: what the receive queues of all threads point to.
+// receiveSpace returns the size of RQs: the space of the receive queues of all threads.
 func receiveSpace(threads, entries int, buffer units.Bytes) units.Bytes {
 	return units.Bytes(threads*entries) * buffer
 }

@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = slices.Concat(modelExperiments, fabricExperiments)
 
-// modelExperiments are the closed models, and what runs on this machine.
+// modelExperiments are the closed models, and the experiment on this machine.
 var modelExperiments = []*experiment.Experiment{fig2, fig3, fig4, fig5a, fig5bc, eq1, sec4negative,
 	fig8a, fig8b, table1, fig8real}
 
@@ -20,5 +20,5 @@ const (
 	gbps = units.Gbps
 )
 
-// oneSeed is for what has nothing random.
+// oneSeed is the number of seeds of experiments without randomness.
 func oneSeed(experiment.Scale) int { return 1 }

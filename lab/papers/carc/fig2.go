@@ -3,13 +3,12 @@ package carclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// incoming is a server of sixteen threads that so many connections send flows of 7.9 MB to, one
-// way. Threads copy them into message buffers, as eRPC does.
+// incoming is a server of sixteen threads to which a number of connections send flows of 7.9 MB,
+// one way. Threads copy them into message buffers, as eRPC does.
 type incoming struct {
 	Variant     string
 	Connections int
@@ -56,8 +55,9 @@ var fig2 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		ns := fig2Connections(r.Scale)
-		falls := claims.Value{}
-		// fall is from the fewest connections to the most with which threads are busy.
+		falls := experiment.Keyed{}
+		// fall returns the ratio of the fewest connections to the most, among those with which
+		// threads are busy.
 		fall := func(v variant) float64 {
 			rates := fig2Rates(r, v)
 			most := len(ns) - 1
@@ -67,19 +67,19 @@ var fig2 = &experiment.Experiment{
 			return rates[0] / rates[most]
 		}
 		for _, v := range []variant{plain, hostCC} {
-			falls = falls.With(v.name, claims.Number(fall(v)))
+			falls = falls.With(v.name, fall(v))
 		}
 		r.Claim("degrades", falls)
-		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; where it "+
-			"waits for four at a time, as processors do with lines in a row, the fall is %.2f. "+
-			"And with one connection nothing misses, for a ring and a message of 7.9 MB just fit "+
-			"the cache when nothing else is in it",
+		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; if it waits "+
+			"for four at a time, as processors do with lines in a row, the fall is %.2f. And "+
+			"with one connection nothing misses, because a ring and a message of 7.9 MB just fit "+
+			"an otherwise empty cache",
 			fall(hostFour))
 		most := len(ns) - 1
 		r.Claim("hostcc-no-cure", fig2Rates(r, hostCC)[most]/fig2Rates(r, plain)[most])
 		r.Note("hostcc-no-cure", "hostCC marked %.3f of packets: its I/O controller holds fewer "+
-			"lines than its threshold, for memory has bandwidth to spare; that lines are gone it "+
-			"does not see",
+			"lines than its threshold, because memory has bandwidth to spare; hostCC does not "+
+			"see that lines are evicted",
 			r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("marked")[0])
 		r.Claim("misses-remain", r.Cell(incoming{hostCC.name, ns[most]}.String()).Values("miss")[0])
 	},
@@ -101,7 +101,7 @@ var fig2 = &experiment.Experiment{
 	},
 }
 
-// fig2Rates are Gb/s of a thread that has connections, by how many there are.
+// fig2Rates returns Gb/s of a thread that has connections, by their number.
 func fig2Rates(r *experiment.Results, v variant) (gbps []float64) {
 	for _, n := range fig2Connections(r.Scale) {
 		rate := r.Cell(incoming{v.name, n}.String()).Values("rate")[0]

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig4Rings are receive queues of one-line buffers, by how many times the cache they are.
+// fig4Rings are the sizes of receive queues of one-line buffers, in multiples of the cache.
 var fig4Rings = []struct {
 	name  string
 	times int
@@ -17,12 +17,13 @@ var fig4Rings = []struct {
 }{{"FIFO, L", 1, hostmodel.FIFO}, {"FIFO, 2L", 2, hostmodel.FIFO}, {"FIFO, 4L", 4, hostmodel.FIFO},
 	{"LIFO, 4L", 4, hostmodel.LIFO}}
 
-// fig4Backlogs are how much is unconsumed, in parts of the cache.
+// fig4Backlogs are the amounts of unconsumed data, in parts of the cache.
 var fig4Backlogs = []float64{0.06, 0.12, 0.15, 0.3, 0.45, 0.7, 0.97, 1.1, 1.5}
 
 const fig4Lines = 16384
 
-// fig4: misses by what is unconsumed, and the states of a receiver that is too slow for who sends.
+// fig4: misses by the amount of unconsumed data, and the states of a receiver that is slower than
+// its sender.
 var fig4 = &experiment.Experiment{
 	ID:    "carc/fig4",
 	Seeds: oneSeed,
@@ -49,7 +50,7 @@ var fig4 = &experiment.Experiment{
 					return s.Y[i]
 				}
 			}
-			panic("carclab: no such backlog")
+			panic("carclab: unknown backlog")
 		}
 		s1, s3 := 0., 1.
 		for _, ring := range fig4Rings {
@@ -68,13 +69,11 @@ var fig4 = &experiment.Experiment{
 		miss := figure.Lines("misses", "A reader behind a writer, cache of 16 384 lines, 2 of 16 "+
 			"ways the NIC's", "unconsumed (parts of the cache)", "reads that miss (%)")
 		for _, ring := range fig4Rings {
-			s := r.Series(ring.name).Scaled(1, 100)
-			miss.Add(ring.name, s.X, s.Y)
+			r.Series(ring.name).Scaled(1, 100).Draw(miss, ring.name)
 		}
 		state := figure.Steps("states", "Twice as fast as the reader, pauses of 1.2 receive queues",
 			"time (ms)", "state S")
-		s := r.Series("state").Scaled(1e3, 1)
-		state.Add("state", s.X, s.Y)
+		r.Series("state").Scaled(1e3, 1).Draw(state, "state")
 		t := &figure.Table{Name: "shares", Title: "The same",
 			Header: []string{"state", "part of the time"}}
 		for i := range 4 {
@@ -84,8 +83,8 @@ var fig4 = &experiment.Experiment{
 	},
 }
 
-// steadyMisses is the part of reads that miss once all buffers were used, of a reader so many lines
-// behind its writer.
+// steadyMisses returns the part of reads that miss once all buffers were used, with a reader a
+// number of lines behind its writer.
 func steadyMisses(buffers int, o hostmodel.Order, backlog int) (float64, error) {
 	h, err := hostmodel.New(hostmodel.Config{Cache: &sec4Cache})
 	if err != nil {
@@ -111,8 +110,8 @@ func steadyMisses(buffers int, o hostmodel.Order, backlog int) (float64, error) 
 	return h.Cache.Stats.Since(before).MissShare(), nil
 }
 
-// stopAndGo is a sender twice as fast as the reader, which pauses when no buffer is free, as PFC,
-// CNPs and RNR have it do, for a fifth more than the reader needs for all that is there.
+// stopAndGo is a sender twice as fast as the reader. It pauses when no buffer is free, as it does
+// under PFC, CNPs and RNR, for a fifth more than the reader takes for all buffers.
 func stopAndGo(j *experiment.Job) error {
 	h, err := hostmodel.New(hostmodel.Config{Cache: &sec4Cache})
 	if err != nil {
@@ -146,12 +145,12 @@ func stopAndGo(j *experiment.Job) error {
 		}
 		if s := h.State(); s != state {
 			exhausted = exhausted || s == hostmodel.S4
-			if exhausted && s < hostmodel.S3 { // and not to and fro with a buffer
+			if exhausted && s < hostmodel.S3 { // and does not alternate with each buffer
 				exhausted = false
 				left++
 			}
 			times[state] += now.Sub(since)
-			// At its edges it goes to and fro with each line.
+			// At its edges the state alternates with each line.
 			if at := units.Duration(now).Seconds(); at-series.X[len(series.X)-1] > 10e-6 {
 				series.Add(at, float64(s)+1)
 			}

@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig5a: an echo server whose messages take ever more processing, under hostCC.
+// fig5a: an echo server whose messages take increasing processing, under hostCC.
 var fig5a = &experiment.Experiment{
 	ID:    "carc/fig5a",
 	Seeds: oneSeed,

@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig5bc: short requests and ever more threads with long flows, under hostCC. What is measured is
-// eRPC, which copies long messages out of their receive buffers, so that they are copied here as in
-// figure 8b.
+// fig5bc: short requests and an increasing number of threads with long flows, under hostCC. The
+// paper measures eRPC, which copies long messages out of their receive buffers; they are copied
+// here as in figure 8b.
 var fig5bc = &experiment.Experiment{
 	ID:    "carc/fig5bc",
 	Seeds: oneSeed,
@@ -25,9 +25,9 @@ var fig5bc = &experiment.Experiment{
 		r.Claim("short-misses", all.Values("miss")[0]-none.Values("miss")[0])
 		four, fourNone := mixAt(r, hostFour, most), mixAt(r, hostFour, 0)
 		why := fmt.Sprintf("a thread that waits for each line takes %.1f Gb/s of a flow, so that "+
-			"the lines of short requests are used again before a cache of others went by; with "+
-			"four lines at a time it is %.1f Gb/s (the paper has about 11 at 8:8, by its FCT), "+
-			"short requests are %.2f slower and miss %.2f more",
+			"the lines of short requests are used again before a whole cache of other lines was; "+
+			"with four lines at a time it is %.1f Gb/s (the paper has about 11 at 8:8, by its "+
+			"FCT), and short requests are %.2f slower and miss %.2f more",
 			perCore(r, hostCC, most), perCore(r, hostFour, most),
 			1-four.Values("rate")[0]/fourNone.Values("rate")[0],
 			four.Values("miss")[0]-fourNone.Values("miss")[0])

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// loose is one server that consumes what one client sends, with so many credits.
+// loose is one server that consumes data of one client with a number of credits.
 type loose struct {
 	Mode    string
 	Message units.Bytes
@@ -30,7 +30,8 @@ func (l loose) name() string {
 
 const (
 	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. Formula (1)
-	// says 196; a pool keeps a little for connections to come. A message may take a round of them.
+	// gives 196; a pool reserves a little for new connections. A message may take all credits of a
+	// round.
 	fig7Cache   = 12 * units.MiB
 	fig7Credits = 192
 	fig7Round   = fig7Credits * 64
@@ -43,7 +44,7 @@ var (
 		256}, []carc.Lines{0, 32, 64, 128, 192}}
 )
 
-// fig7: a server that consumes 10 Gb/s, as far from its client as its credits last.
+// fig7: a server that consumes 10 Gb/s, at the distance from its client that its credits cover.
 var fig7 = &experiment.Experiment{
 	ID:    "carc/fig7",
 	Seeds: oneSeed,
@@ -75,9 +76,10 @@ var fig7 = &experiment.Experiment{
 			loosened = max(loosened, at(mode, fig7Round, "auto"))
 		}
 		r.Claim("idle-basic", basic)
-		r.Note("idle-basic", "of messages that take a round of credits, as in the figure's "+
-			"drawing: C is as much as v2·RTT, so that with messages of 1 KB, "+
-			"whose credits come back one by one, the server idles for %.0f %% of the time without δ", 100*at("rr", 1024, "off"))
+		r.Note("idle-basic", "for messages that take all credits of a round, as in the figure's "+
+			"drawing: C equals v2·RTT, so that with messages of 1 KB, whose credits are returned "+
+			"one by one, the server idles for %.0f %% of the time without "+
+			"δ", 100*at("rr", 1024, "off"))
 		r.Claim("idle-loose", loosened)
 		worst := 0.
 		for _, c := range fig7Grid.credits {
@@ -125,8 +127,7 @@ var fig7 = &experiment.Experiment{
 			f := figure.Lines("estimate-"+mode, "v2·RTT as "+map[string]string{"rr": "the client",
 				"oneway": "the server"}[mode]+" finds it", "time (ms)", "lines")
 			for _, name := range []string{"estimate", "δ", "v2·RTT"} {
-				s := c.Series(name).Scaled(1e3, 1)
-				f.Add(name, s.X, s.Y)
+				c.Series(name).Scaled(1e3, 1).Draw(f, name)
 			}
 			out = append(out, f)
 		}
@@ -154,60 +155,66 @@ func (l loose) run(j *experiment.Job) error {
 	b := &testbed{
 		senders: 1, rate: experiment.At(j.Scale, 200*gbps, 10*gbps), baseRTT: rtt,
 		message: l.Message, deep: 64, seed: j.Seed, mtu: 1024,
-		credits: &spec, silent: int(fig7Cache/64/units.Bytes(l.Credits)) - 1, v2: v2,
+		credits: &spec, silent: int(fig7Cache/64/units.Bytes(l.Credits)) - 1, v2: always(v2),
+		until: until,
 	}
 	if l.Mode == "rr" {
 		b.response = 32
 	}
-	if err := b.build(); err != nil {
-		return err
-	}
 	if l.Steps {
-		l.steps(j, b, until, rtt)
+		l.steps(j, b, v2, rtt)
 	}
 	var idle units.Duration
 	var before uint64
-	b.at(settled, func() { idle, before = b.idled(), b.consumed[0] })
-	if err := b.run(until); err != nil {
+	b.watch = append(b.watch, func() {
+		b.at(settled, func() { idle, before = b.idled(), b.Result().Messages[0].Consumed })
+	})
+	if err := b.run(j.Context()); err != nil {
 		return err
 	}
 	took := until - settled
 	j.Value("idle", float64(b.idled()-idle)/float64(took))
-	j.Value("goodput", float64(units.RateOf(units.Bytes(b.consumed[0]-before), took))/float64(v2))
+	j.Value("goodput",
+		float64(units.RateOf(units.Bytes(b.Result().Messages[0].Consumed-before), took))/
+			float64(v2))
 	if l.Delta != "auto" && l.Delta != "off" {
 		var d int64
 		fmt.Sscan(l.Delta, &d)
 		service := v2.Duration(l.Message)
 		j.Value("formula",
 			min(1, float64(units.RateOf(units.Bytes((int64(l.Credits)+d)*64),
-				b.cl.BaseRTT(0, 1)+service))/float64(v2)))
+				b.BaseRTT(0, 1)+service))/float64(v2)))
 	}
 	return nil
 }
 
 // steps halves and doubles v2 each millisecond, and compares the estimate 100 us later.
-func (l loose) steps(j *experiment.Job, b *testbed, until, rtt units.Duration) {
+func (l loose) steps(j *experiment.Job, b *testbed, full units.BitRate, rtt units.Duration) {
 	slow := rtt / (10 * us)
 	step := ms * slow
 	estimate, delta, truth := j.Series("estimate"), j.Series("δ"), j.Series("v2·RTT")
-	full := b.v2
-	need := func() float64 { return float64(b.v2.Bytes(rtt)) / 64 }
+	b.v2 = func(at units.Duration) units.BitRate {
+		return full / units.BitRate(1+min(at, b.until-1)/step%2)
+	}
+	need := func() float64 {
+		return float64(b.v2(b.Net.Now().Sub(b.Zero())).Bytes(rtt)) / 64
+	}
 	find := func() float64 {
 		if l.Mode == "rr" {
-			return float64(b.conns[0].gate.Estimate())
+			return float64(b.gates[0].Estimate())
 		}
-		return float64(b.conns[0].grants.Estimate())
+		return float64(b.grants[0].Estimate())
 	}
-	b.net.Every(20*us*slow, func(now units.Time) bool {
-		at := now.Sub(b.zero).Seconds()
-		estimate.Add(at, find())
-		truth.Add(at, need())
-		loosened := b.conns[0].gate.Delta() + b.conns[0].grants.Delta()
-		delta.Add(at, float64(loosened))
-		return true
+	b.watch = append(b.watch, func() {
+		b.Net.Every(20*us*slow, func(now units.Time) bool {
+			at := now.Sub(b.Zero()).Seconds()
+			estimate.Add(at, find())
+			truth.Add(at, need())
+			delta.Add(at, float64(b.gates[0].Delta()+b.grants[0].Delta()))
+			return true
+		})
+		b.between(span{step + 100*us*slow, b.until + 100*us*slow}, step, func() {
+			j.Value("error", math.Abs(find()-need())/need())
+		})
 	})
-	for i, at := 0, step; at < until; i, at = i+1, at+step {
-		b.at(at, func() { b.v2 = full / units.BitRate(1+(i+1)%2) })
-		b.at(at+100*us*slow, func() { j.Value("error", math.Abs(find()-need())/need()) })
-	}
 }

@@ -36,7 +36,7 @@ var fig8b = &experiment.Experiment{
 	},
 }
 
-// someLong leaves out the server without long flows.
+// someLong omits the server without long flows.
 func someLong(longs func(experiment.Scale) []int) func(experiment.Scale) []int {
 	return func(s experiment.Scale) []int {
 		return slices.DeleteFunc(longs(s), func(n int) bool { return n == 0 })

@@ -14,23 +14,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// realTicks are additions for a message, each after the one before.
+// realTicks are the numbers of dependent additions for a message.
 func realTicks(s experiment.Scale) []int {
 	return experiment.At(s, []int{0, 250, 500, 1000, 2000}, []int{0, 1000})
 }
 
-// presumed is the cache of a machine that does not tell it.
+// presumed is the assumed cache size of a machine that does not report it.
 const presumed = 32 * units.MiB
 
-// realBacklogs are how far the consumer is behind, in parts of the cache.
+// realBacklogs are the distances of the consumer behind the producer, in parts of the cache.
 func realBacklogs(s experiment.Scale) []float64 {
 	return experiment.At(s, []float64{1. / 8, 1. / 4, 1. / 2, 3. / 4, 1, 1.5, 2, 4, 8},
 		[]float64{1. / 8, 2})
 }
 
 // fig8real: a producer and a consumer on this machine, over a ring four times the cache, with
-// credits and without; and what a message takes by how far the consumer is behind, beside the model
-// of the cache.
+// credits and without; and the time of a message by the consumer's distance, beside the model of
+// the cache.
 var fig8real = &experiment.Experiment{
 	ID:    "carc/fig8-real",
 	Seeds: oneSeed,
@@ -42,7 +42,7 @@ var fig8real = &experiment.Experiment{
 		j.Value("llc", float64(llc.Size))
 		ring := make([]byte, experiment.At(j.Scale, 9, 4)*int(llc.Size)/realMessage*realMessage)
 		for i := 0; i < len(ring); i += 4096 {
-			ring[i] = 1 // the pages are there
+			ring[i] = 1 // the pages are mapped
 		}
 		rounds := experiment.At(j.Scale, 7, 3)
 		lasts := experiment.At(j.Scale, 300*time.Millisecond, 40*time.Millisecond)
@@ -101,11 +101,11 @@ var fig8real = &experiment.Experiment{
 		}
 		r.Claim("fewer-misses", off.Percentile(50)/(on.Percentile(50)+0.01))
 		r.Note("fewer-misses", "canaries that missed, median over ticks above 0 and rounds: %.3f "+
-			"without credits, %.3f with; a first touch is %.0f ns in the cache and %.0f in "+
-			"memory, the clock's time with it. A message takes %.0f to %.0f ns (quartiles of "+
-			"rounds) with an eighth of the cache unconsumed, and %.0f to %.0f with %g times the "+
-			"cache: where two cores share no cache, which the host decides, the consumer finds "+
-			"in its own nothing that the producer wrote, however little it is",
+			"without credits, %.3f with; a first touch takes %.0f ns in the cache and %.0f in "+
+			"memory, including the time of the clock. A message takes %.0f to %.0f ns (quartiles "+
+			"of rounds) with an eighth of the cache unconsumed, and %.0f to %.0f with %g times "+
+			"the cache: where two cores share no cache, as the host may place them, the consumer "+
+			"finds nothing of the producer's in its own cache, however little it is",
 			off.Percentile(50), on.Percentile(50), r.Values("touch hit").Percentile(50)*1e9,
 			r.Values("touch miss").Percentile(50)*1e9,
 			r.Values(backlogName(1./8)).Percentile(25)*1e9,
@@ -177,8 +177,8 @@ func realName(ticks int, on bool) string {
 	return fmt.Sprintf("%d off", ticks)
 }
 
-// touch is the median time of a first touch of lines of some memory that was all read before, by
-// lot, each timed by itself.
+// touch returns the median time of a first touch of lines, in random order, of memory that was all
+// read before, each timed by itself.
 func touch(memory []byte) time.Duration {
 	var sum uint64
 	for i := 0; i < len(memory); i += 64 {
@@ -197,7 +197,8 @@ func touch(memory []byte) time.Duration {
 	return times[len(times)/2]
 }
 
-// readMessage is what a message takes of a program that reads some memory again and again, at best.
+// readMessage returns the minimum time of a message for a program that reads the same memory again
+// and again.
 func readMessage(memory []byte) time.Duration {
 	best := time.Duration(1 << 62)
 	for round := range 6 {
@@ -215,8 +216,8 @@ func readMessage(memory []byte) time.Duration {
 	return best * realMessage / time.Duration(len(memory))
 }
 
-// modelled is which part of a message misses by the model of the cache: a processor writes, into
-// any way.
+// modelled returns the part of a message that misses according to the model of the cache: a
+// processor writes into any way.
 func modelled(part float64) (missed float64, err error) {
 	const smaller = 16 // than the machine's, in all
 	cache := hostmodel.CacheConfig{Size: 32 * units.MiB / smaller, Ways: 16, DDIO: 16}

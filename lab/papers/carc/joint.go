@@ -5,9 +5,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// joint is a receiver of tokens that grants none without room in its part of the cache: what it
-// granted and its program has not consumed, but for what the sender discarded, is within it. So one
-// grant says both, and data never waits for credits with tokens that age.
+// joint is a receiver of tokens that grants them only while there is room in its part of the cache:
+// what it granted and its program has not consumed, except what the sender discarded, fits into it.
+// So one grant covers both, and tokens do not age while data waits for credits.
 type joint struct {
 	cc.Granter
 	room     units.Bytes
@@ -23,21 +23,21 @@ func (j *joint) Attach(r cc.Reporter) {
 	j.Granter.Attach(r)
 }
 
-// full says whether the next grant would be more than there is room for.
+// full reports whether the next grant would exceed the room.
 func (j *joint) full() bool { return units.Bytes(int32(j.limit-j.waste-j.consumed)) >= j.room }
 
-// done is that the program has consumed a message.
+// done handles a message that the program has consumed.
 func (j *joint) done(bytes units.Bytes) {
 	was := j.full()
 	if j.consumed += uint32(bytes); was && !j.full() {
-		j.drive.Ask()
+		j.drive.Reschedule()
 	}
 }
 
-// Hear implements cc.Granter.
-func (j *joint) Hear(n *cc.Notice, now units.Time) error {
-	err := j.Granter.Hear(n, now)
-	if err == nil && n.Kind == cc.NoticeRTS {
+// Receive implements cc.Granter.
+func (j *joint) Receive(n *cc.ControlMessage, now units.Time) error {
+	err := j.Granter.Receive(n, now)
+	if err == nil && n.Kind == cc.RTS {
 		if grown := (n.Discarded - j.waste) & (1<<24 - 1); grown < 1<<23 {
 			j.waste += grown
 		}
@@ -54,12 +54,12 @@ func (j *joint) Next() units.Time {
 }
 
 // Emit implements cc.Granter.
-func (j *joint) Emit(incomplete bool, now units.Time) (cc.Notice, bool) {
+func (j *joint) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
 	if j.full() {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	n, some := j.Granter.Emit(incomplete, now)
-	if some && n.Kind == cc.NoticeToken {
+	if some && n.Kind == cc.TOKEN {
 		j.limit = n.Limit
 	}
 	return n, some

@@ -8,12 +8,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// className are the classes of loads, as records have them.
+// className are the classes of loads, as records name them.
 var className = []string{"", "long "}
 
-// measure runs the model, first unseen, and takes down what it does then: of each class packets/s,
-// the share of lines that missed, those of message buffers included, that of packets which hostCC
-// marked, how much its threads waited, and completion times.
+// measure runs the model, first unmeasured, and then records for each class packets/s, the share of
+// lines that missed, those of message buffers included, the share of packets that hostCC marked,
+// how much its threads waited, and completion times.
 func (m *model) measure(j *experiment.Job, warm, time units.Duration) error {
 	if err := m.run(j.Context(), warm); err != nil {
 		return err

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mix is a server some of whose threads answer requests of 72 bytes and others take flows of 7.9
+// mix is a server some of whose threads answer requests of 72 bytes, while others take flows of 7.9
 // MB, which they copy into a message buffer, both with responses of 32 bytes.
 type mix struct {
 	Variant string
@@ -33,10 +33,10 @@ func mixLongs(s experiment.Scale) []int {
 	return experiment.At(s, []int{0, 1, 2, 4, 6, 8}, []int{0, 1, 2, 4})
 }
 
-// mixShorts is how many threads have short requests.
+// mixShorts is the number of threads with short requests.
 func mixShorts(s experiment.Scale) int { return experiment.At(s, 8, 4) }
 
-// mixRatio is threads with short requests to threads with flows, as the paper writes it.
+// mixRatio returns threads with short requests to threads with flows, as the paper writes it.
 func mixRatio(s experiment.Scale, longs int) string {
 	return fmt.Sprintf("%d:%d", mixShorts(s), longs)
 }
@@ -54,7 +54,7 @@ func mixCells(longs func(experiment.Scale) []int,
 	}
 }
 
-// runMix runs a cell of mixCells for so long, at small scale an eighth of it.
+// runMix runs a cell of mixCells for a time, at small scale for an eighth of it.
 func runMix(time units.Duration, variants ...variant) func(*experiment.Job) error {
 	return func(j *experiment.Job) error {
 		x := j.Params.(mix)
@@ -80,18 +80,18 @@ func runMix(time units.Duration, variants ...variant) func(*experiment.Job) erro
 	}
 }
 
-// mixAt answers what a variant found with so many long threads.
+// mixAt returns the results of a variant with a number of long threads.
 func mixAt(r *experiment.Results, v variant, longs int) experiment.Pool {
 	return r.Cell(mix{Variant: v.name, Long: longs}.String())
 }
 
-// perCore is Gb/s of a thread with flows.
+// perCore returns Gb/s of a thread with flows.
 func perCore(r *experiment.Results, v variant, longs int) float64 {
 	return mixAt(r, v, longs).Values("long rate")[0] * 8 * float64(longPacket) / 1e9 /
 		float64(longs)
 }
 
-// mixFigures are throughput and misses by long threads.
+// mixFigures returns throughput and misses by long threads.
 func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figure.Figure {
 	shortRate := figure.Lines("short", "72 B requests", "threads with 7.9 MB flows",
 		"throughput (Mpps)")
@@ -118,7 +118,7 @@ func mixFigures(r *experiment.Results, longs []int, variants ...variant) []figur
 	return []figure.Figure{shortRate, longRate, miss, statesTable(r)}
 }
 
-// mixTime is how long figures 5b, 5c and 8b look.
+// mixTime is the measured time of figures 5b, 5c and 8b.
 const mixTime = 15 * ms
 
 var (

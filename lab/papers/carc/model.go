@@ -23,8 +23,8 @@ const (
 	perPacket = 100 * units.Nanosecond
 	lineHit   = 20 * units.Nanosecond
 	lineMiss  = 90 * units.Nanosecond
-	// overhead is what a packet takes of the link beside its payload: Ethernet with preamble and
-	// gap, IPv4, UDP, BTH, ICRC, and eRPC's header.
+	// overhead is the overhead of a packet on the link besides its payload: Ethernet with preamble
+	// and gap, IPv4, UDP, BTH, ICRC, and eRPC's header.
 	overhead = 14 + 4 + 20 + 20 + 8 + 12 + 4 + 16
 	// packetRoom is a receive buffer of eRPC: MTU 1024 and headers.
 	packetRoom = 1088
@@ -38,14 +38,14 @@ type machine struct {
 	hit, miss units.Duration // of a line
 }
 
-// scheme is what holds senders back, besides that no thread's ring overflows.
+// scheme is how senders are controlled, besides the rule that no thread's ring overflows.
 type scheme struct {
 	hostCC bool
 	carc   string // settings of credits, "" for none
 	order  hostmodel.Order
 }
 
-// load is what a connection asks of a thread.
+// load is what a connection requests of a thread.
 type load struct {
 	thread         int
 	packet, answer units.Bytes
@@ -55,14 +55,14 @@ type load struct {
 	// the thread copies packets into a message buffer of its own, as eRPC does with large messages
 	copies bool
 	walks  bool // for each line that the thread reads, the antagonist takes one
-	class  int  // for what is measured
+	class  int  // for the measurements
 }
 
 // model is one run: senders behind one link, and the server.
 type model struct {
 	machine
 	scheme
-	clock    *fabric.Network // nothing but time
+	clock    *fabric.Network // without packets
 	host     *hostmodel.Host
 	signal   *hostcc.Host
 	credits  *carc.Endpoint
@@ -72,7 +72,7 @@ type model struct {
 	packets  []packet // by the tag of a message
 	spare    []uint64
 
-	turns   []*conn // who may send, one packet at a time
+	turns   []*conn // connections that may send, one packet at a time
 	sending bool
 	nicFree units.Time
 	answers units.Time // when the link back is free
@@ -81,19 +81,19 @@ type model struct {
 
 	walk    *hostmodel.Walk // of an antagonist
 	classes []measured
-	most    units.Bytes // unconsumed, ever
+	most    units.Bytes // the largest unconsumed amount
 	err     error
 }
 
-// packet is one on its way.
+// packet is a packet on its way.
 type packet struct {
 	conn         *conn
 	marked, last bool
 	sent         units.Time
-	returns      cc.Notice // of a CREDIT
+	returns      cc.ControlMessage // of a CREDIT
 }
 
-// measured is what happened to a class of loads since reset.
+// measured is the counters of a class of loads since reset.
 type measured struct {
 	packets, lines, missed int // lines of receive buffers
 	touched, untouched     int // lines of message buffers
@@ -103,8 +103,7 @@ type measured struct {
 	fct                    []float64
 }
 
-// newModel makes a server with as many threads as the loads name, and a connection for each of
-// them.
+// newModel makes a server with the number of threads that the loads use, and their connections.
 func newModel(mc machine, s scheme, loads []load) (*model, error) {
 	m := &model{machine: mc, scheme: s, clock: fabric.New(fabric.Config{})}
 	var err error
@@ -119,7 +118,7 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 	m.toThread.init(m, m.deliver)
 	m.acks.init(m, m.acknowledge)
 	m.responses.init(m, m.respond)
-	m.notices.init(m, m.hear)
+	m.notices.init(m, m.onCredit)
 	sharing := map[int]int{}
 	for _, l := range loads {
 		sharing[l.thread]++
@@ -149,7 +148,7 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 	return m, nil
 }
 
-// prepare sets up what the scheme has of the server.
+// prepare sets up the scheme's part of the server.
 func (m *model) prepare() error {
 	// The module's thresholds are for 100 Gb/s.
 	m.signal = hostcc.New(hostcc.Config{Occupancy: int(70 * m.link / (100 * gbps)),
@@ -171,7 +170,7 @@ func (m *model) prepare() error {
 	return nil
 }
 
-// run lets time pass.
+// run advances time.
 func (m *model) run(ctx context.Context, d units.Duration) error {
 	const piece = 100 * us
 	for until := m.clock.Now().Add(d); m.clock.Now().Before(until) && m.err == nil; {
@@ -185,7 +184,7 @@ func (m *model) run(ctx context.Context, d units.Duration) error {
 	return m.err
 }
 
-// reset begins to measure.
+// reset starts a measurement.
 func (m *model) reset() {
 	for i := range m.classes {
 		m.classes[i] = measured{fct: m.classes[i].fct[:0], threads: m.classes[i].threads}
@@ -203,7 +202,7 @@ func (m *model) tag(p packet) uint64 {
 	return uint64(len(m.packets) - 1)
 }
 
-// turn lets the link take the next packet, from the connections one after the other.
+// turn lets the link take the next packet, from the connections in turn.
 func (m *model) turn() {
 	m.sending = false
 	for len(m.turns) > 0 {
@@ -219,7 +218,7 @@ func (m *model) turn() {
 	}
 }
 
-// arrive is that a packet is at the NIC, which writes it to memory.
+// arrive handles a packet at the NIC, which writes it to memory.
 func (m *model) arrive(tag uint64) {
 	p, now := &m.packets[tag], m.clock.Now()
 	size := p.conn.packet
@@ -232,20 +231,21 @@ func (m *model) arrive(tag uint64) {
 	m.toThread.put(m.nicFree, tag)
 }
 
-// deliver is that a packet is in its receive buffer.
+// deliver handles a packet in its receive buffer.
 func (m *model) deliver(tag uint64) {
 	p, now := &m.packets[tag], m.clock.Now()
 	c := p.conn
 	if !c.thread.queue.Receive(c.packet, tag) {
 		m.err = errors.New(
-			"carclab: a packet for a ring without buffers: its sender's window is wrong")
+			"carclab: a packet arrived at a ring without free buffers: its sender's window is " +
+				"wrong")
 		return
 	}
 	m.most = max(m.most, m.host.Unconsumed())
 	if c.granter != nil {
 		c.granter.Delivered(c.packet, now)
-		c.tell() // on the acknowledgement
-		c.heed()
+		c.sendCredit() // on the acknowledgement
+		c.scheduleCredit()
 	}
 	m.acks.put(now.Add(oneWay), m.tag(packet{conn: c, marked: p.marked, sent: p.sent}))
 	c.thread.wake()

@@ -10,8 +10,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// server is four threads with an echo each, behind a link, and a cache that their rings do not fit
-// in.
+// server returns four threads with an echo each, behind a link, and a cache that is smaller than
+// their rings.
 func server(t *testing.T, v variant, link units.BitRate, ticks int) *model {
 	mc := machine{cache: hostmodel.Xeon4309Y, link: link, ring: 4096}
 	mc.cache.Size /= 8
@@ -29,7 +29,7 @@ func server(t *testing.T, v variant, link units.BitRate, ticks int) *model {
 
 func (m *model) mpps() float64 { return float64(m.classes[0].packets) / (2 * ms).Seconds() / 1e6 }
 
-// What is slowest sets the pace: the link, threads whose lines hit, threads whose lines miss.
+// The slowest part sets the rate: the link, threads whose lines hit, threads whose lines miss.
 func TestPace(t *testing.T) {
 	ns := func(ticks int, line units.Duration) float64 {
 		return (perPacket + 4*line).Nanoseconds() + float64(ticks)/tickRate*1e9
@@ -50,8 +50,8 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// Packets are at the server, or on one of both ways, and nowhere else; a ring never overflows, and
-// credits keep what is unconsumed within the cache.
+// Packets are at the server or in flight in either direction, and nowhere else; a ring never
+// overflows, and credits keep unconsumed data within the cache.
 func TestBooks(t *testing.T) {
 	for _, v := range []variant{plain, carcOf("rr"), carcOf("oneway"), carcOf("oneway").inFIFO()} {
 		m := server(t, v, 100*gbps, 500)
@@ -78,7 +78,7 @@ func TestBooks(t *testing.T) {
 	}
 }
 
-// hostCC's marks cut windows when the I/O controller is full: here because its threshold is.
+// hostCC's marks cut windows when the I/O controller is full: here because its threshold is low.
 func TestMarksSlowSenders(t *testing.T) {
 	mc := machine{cache: hostmodel.Xeon4309Y, link: 100 * gbps, ring: 4096, hit: lineHit,
 		miss: lineMiss}
@@ -108,7 +108,7 @@ func TestRealRun(t *testing.T) {
 		assert.Positive(t, got.perMessage)
 		assert.Zero(t, got.misses)
 		if credits != "" {
-			assert.LessOrEqual(t, got.most, uint64(64), "what is unconsumed fits")
+			assert.LessOrEqual(t, got.most, uint64(64), "unconsumed data fits")
 		}
 	}
 }

@@ -2,7 +2,7 @@ package carclab
 
 import "github.com/goroce/goroce/units"
 
-// pipe brings things after equal times, in order.
+// pipe delivers tags after equal delays, in order.
 type pipe struct {
 	m    *model
 	tags []uint64

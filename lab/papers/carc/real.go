@@ -16,31 +16,31 @@ import (
 const (
 	// realMessage is the length of a message on this machine.
 	realMessage = 4096
-	// burst is how many the consumer takes in a round.
+	// burst is the number of messages that the consumer takes in a round.
 	burst = 16
 )
 
-// realRun is a producer that copies messages into a ring and a consumer that reads all of each, on
-// a core of their own.
+// realRun is a producer that copies messages into a ring and a consumer that reads all of each,
+// each on a core of its own.
 type realRun struct {
 	ring  []byte // whole messages
-	ticks int    // of processing, additions one after the other
-	// The consumer begins with a burst when it is there beyond behind, and the producer has at most
-	// twice as many. 0: the ring is what holds the producer back, or credits are.
+	ticks int    // of processing, dependent additions
+	// The consumer begins with a burst when it is available beyond behind, and the producer has at
+	// most twice as many. 0: only the ring, or credits, limit the producer.
 	behind  int
 	credits string        // settings, "" for none
-	llc     units.Bytes   // that credits are for
-	missed  time.Duration // a first touch that takes longer was one of memory
+	llc     units.Bytes   // the number of messages that credits cover
+	missed  time.Duration // a first touch that takes longer went to memory
 	lasts   time.Duration
 	warm    uint64 // messages that are not measured
 }
 
-// realResult is what the consumer found.
+// realResult is the measurement of the consumer.
 type realResult struct {
-	perMessage       time.Duration // of all the time
-	reading          time.Duration // of the consumer's with a message
+	perMessage       time.Duration // of the whole time
+	reading          time.Duration // of the consumer's time with a message
 	canaries, misses int
-	most             uint64 // messages that were unconsumed
+	most             uint64 // largest number of unconsumed messages
 }
 
 // exchange is what the two cores share.
@@ -54,21 +54,21 @@ type exchange struct {
 // now is the time of a round.
 func (x *exchange) now() units.Time { return units.Time(1).Add(units.FromStd(time.Since(x.began))) }
 
-// mailbox brings notices from one core to another.
+// mailbox passes notices from one core to another.
 type mailbox struct {
 	head, tail atomic.Uint64
-	box        [64]cc.Notice
+	box        [64]cc.ControlMessage
 }
 
-func (b *mailbox) put(n cc.Notice) {
-	// else it is lost, which does no harm
+func (b *mailbox) put(n cc.ControlMessage) {
+	// otherwise it is lost, which is harmless
 	if at := b.head.Load(); at-b.tail.Load() < uint64(len(b.box)) {
 		b.box[at%uint64(len(b.box))] = n
 		b.head.Store(at + 1)
 	}
 }
 
-func (b *mailbox) take() (n cc.Notice, some bool) {
+func (b *mailbox) take() (n cc.ControlMessage, some bool) {
 	at := b.tail.Load()
 	if at == b.head.Load() {
 		return n, false
@@ -78,11 +78,11 @@ func (b *mailbox) take() (n cc.Notice, some bool) {
 	return n, true
 }
 
-// quiet is who needs no reports.
+// quiet is a receiver of reports that ignores them.
 type quiet struct{}
 
 func (quiet) Report(*cc.Event, units.Time) {}
-func (quiet) Ask()                         {}
+func (quiet) Reschedule()                  {}
 
 // run runs it.
 func (r *realRun) run() (realResult, error) {
@@ -142,7 +142,7 @@ func (p *producer) run() {
 		if p.gate != nil {
 			now = p.x.now()
 			for n, some := p.x.credits.take(); some; n, some = p.x.credits.take() {
-				p.err = errors.Join(p.err, p.gate.Hear(&n, out.Backlog, now))
+				p.err = errors.Join(p.err, p.gate.Receive(&n, out.Backlog, now))
 			}
 			if n, some := p.gate.Emit(out.Backlog, now); some {
 				p.x.asks.put(n)
@@ -152,7 +152,7 @@ func (p *producer) run() {
 		for at-before < burst && at-p.x.read.Load() < ahead &&
 			(p.gate == nil || p.gate.Ready(&out, now)) {
 			if p.gate != nil {
-				p.gate.Took(&out, now)
+				p.gate.Sent(&out, now)
 			}
 			copy(p.ring[at%slots*realMessage:], source)
 			at++
@@ -174,8 +174,7 @@ type consumer struct {
 	result  realResult
 	err     error
 
-	// Messages that were read, and those that the granter knows of: that they came, that they were
-	// consumed.
+	// Messages that were read, and those reported to the granter: as arrived and as consumed.
 	at, seen, told uint64
 	sum            uint64
 }
@@ -229,8 +228,8 @@ func (c *consumer) round(n uint64) {
 	}
 }
 
-// tell has the granter know what came and what was consumed since the round before, and say what it
-// has to.
+// tell reports to the granter what arrived and what was consumed since the round before, and sends
+// its notices.
 func (c *consumer) tell(have uint64) {
 	if c.granter == nil {
 		return
@@ -243,14 +242,15 @@ func (c *consumer) tell(have uint64) {
 		c.granter.Delivered(realMessage, now)
 	}
 	for n, some := c.x.asks.take(); some; n, some = c.x.asks.take() {
-		c.err = errors.Join(c.err, c.granter.Hear(&n, now))
+		c.err = errors.Join(c.err, c.granter.Receive(&n, now))
 	}
 	if n, some := c.granter.Emit(false, now); some {
 		c.x.credits.put(n)
 	}
 }
 
-// canary times the first touch of a line: any of a message further on, where no prefetcher is yet.
+// canary times the first touch of a line: any of a message further on, which no prefetcher has
+// reached yet.
 func (c *consumer) canary(have uint64) {
 	further := c.at + burst + c.lots.Uint64N(burst)
 	if further >= have {
@@ -270,10 +270,10 @@ func (c *consumer) canary(have uint64) {
 	}
 }
 
-// sink keeps what is read from being no work.
+// sink keeps the compiler from removing the reads.
 var sink atomic.Uint64
 
-// wait spins, and lets others in now and then.
+// wait spins, and yields now and then.
 func wait(spins *int) {
 	if *spins++; *spins%256 == 0 {
 		runtime.Gosched()

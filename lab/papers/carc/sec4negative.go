@@ -10,10 +10,11 @@ import (
 // sec4Cache has 16 384 lines.
 var sec4Cache = hostmodel.CacheConfig{Size: 16384 * 64, Ways: 16, DDIO: 2}
 
-// sec4Walk is what the antagonist goes through, a line for each line of a message that is read.
+// sec4Walk is the memory of the antagonist, which reads a line for each line of a message that is
+// read.
 const sec4Walk = 8192 * 64
 
-// sec4negative: memory traffic that nobody knows of takes half of the cache.
+// sec4negative: memory traffic unknown to CARC takes half of the cache.
 var sec4negative = &experiment.Experiment{
 	ID:    "carc/sec4-negative",
 	Seeds: oneSeed,
@@ -50,7 +51,7 @@ var sec4negative = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		with, without := r.Cell("delta=auto"), r.Cell("delta=off")
 		r.Claim("settles", with.Values("settled").Mean())
-		r.Note("settles", "from %.2f to %.2f, a saw tooth", with.Values("settled").Min(),
+		r.Note("settles", "from %.2f to %.2f, a sawtooth", with.Values("settled").Min(),
 			with.Values("settled").Max())
 		r.Claim("misses", with.Values("miss")[0]/without.Values("miss")[0])
 		r.Note("misses", "%.3f of reads with, %.3f without", with.Values("miss")[0],
@@ -61,12 +62,8 @@ var sec4negative = &experiment.Experiment{
 			"delta, parts of C")
 		unconsumed := figure.Steps("unconsumed", "Half of the cache is another's", "time (ms)",
 			"unconsumed, parts of the cache")
-		for _, c := range r.Cells() {
-			s := c.Series("delta").Scaled(1e3, 1)
-			delta.Add(c.Name, s.X, s.Y)
-			s = c.Series("unconsumed").Scaled(1e3, 1)
-			unconsumed.Add(c.Name, s.X, s.Y)
-		}
+		r.Curves(delta, "delta", 1e3, 1)
+		r.Curves(unconsumed, "unconsumed", 1e3, 1)
 		return []figure.Figure{delta, unconsumed, statesTable(r)}
 	},
 }

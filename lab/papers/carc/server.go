@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// thread is one of the server's: it takes the packets of its ring one after the other.
+// thread is one of the server's threads: it takes the packets of its ring one after the other.
 type thread struct {
 	m       *model
 	queue   *hostmodel.Queue
@@ -15,7 +15,7 @@ type thread struct {
 	done    func()
 }
 
-// wake has a thread that waits begin with the next packet.
+// wake lets a waiting thread begin with the next packet.
 func (t *thread) wake() {
 	if t.busy {
 		return
@@ -51,8 +51,8 @@ func (t *thread) wake() {
 			m.walk.Step()
 		}
 	}
-	// A line in sixteen is a canary, so that short messages do not speak for long ones. Those of a
-	// message fare alike.
+	// One line in sixteen is a canary, so that short messages do not stand for long ones. Lines of
+	// a message hit or miss alike.
 	if t.lines += t.message.Lines; m.credits != nil && t.lines >= 16 {
 		t.lines = 0
 		canary := lineHit
@@ -68,7 +68,8 @@ func (t *thread) wake() {
 	m.clock.At(now.Add(took), t.done)
 }
 
-// finish is that the thread is done with a packet: its buffer is free, and its sender hears of it.
+// finish handles a packet that the thread is done with: its buffer is free, and its sender gets a
+// response.
 func (t *thread) finish() {
 	m, now := t.m, t.m.clock.Now()
 	t.busy = false
@@ -77,9 +78,9 @@ func (t *thread) finish() {
 	c := p.conn
 	if c.granter != nil {
 		c.granter.Consumed(c.packet, now)
-		c.heed()
+		c.scheduleCredit()
 	}
-	// A flow's packets but the last are answered by eRPC's credit return, which is a header.
+	// eRPC answers all but the last packet of a flow with a credit return, which is a header.
 	size := units.Bytes(0)
 	if p.last {
 		size = c.answer

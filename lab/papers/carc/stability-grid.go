@@ -1,7 +1,6 @@
 package carclab
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -23,7 +22,7 @@ func grid(s experiment.Scale) (all []gates) {
 	return all
 }
 
-// stabilityGrid: whether they all come to rest, and to an end.
+// stabilityGrid: whether all compositions settle, and complete.
 var stabilityGrid = &experiment.Experiment{
 	ID:    "beyond/stability-grid",
 	Seeds: oneSeed,
@@ -33,7 +32,7 @@ var stabilityGrid = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		if err := c.run(); err != nil {
+		if err := c.run(j); err != nil {
 			return err
 		}
 		c.record(j)
@@ -41,7 +40,7 @@ var stabilityGrid = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		incomplete := 0
-		settling := claims.Value{}
+		settling := experiment.Keyed{}
 		within, rates, refused, open := 0., 0., 0., 0
 		for _, c := range r.Cells() {
 			longest := c.Values("settling").Max()
@@ -67,11 +66,11 @@ var stabilityGrid = &experiment.Experiment{
 		}
 		r.Note("bounded", "with credits and a window or a delay that bounds it (Swift, PrioPlus, "+
 			"HPCC, LEDBAT) goodput settles within %.1f ms, with tokens and without, in line and "+
-			"split. DCQCN and TIMELY come back from their start, and from other traffic, at "+
-			"their own pace (%.1f ms, a phase, with credits; alone %.1f and %.1f). Without "+
-			"credits nothing but a receive queue that runs out stops senders when the program "+
-			"slows down (%.0f RNR NAKs in %d cells): they send, wait for 0.64 ms and more, and "+
-			"never settle in that phase", 1e3*within, 1e3*rates,
+			"split. DCQCN and TIMELY recover from their start, and from other traffic, at their "+
+			"own pace (%.1f ms, a phase, with credits; alone %.1f and %.1f). Without credits, "+
+			"only a receive queue that runs out stops senders when the program slows down (%.0f "+
+			"RNR NAKs in %d cells): they send, wait for 0.64 ms or more, and never settle in "+
+			"that phase", 1e3*within, 1e3*rates,
 			1e3*r.Cell("dcqcn").Values("settling").Max(),
 			1e3*r.Cell("timely").Values("settling").Max(), refused, open)
 	},

@@ -9,13 +9,13 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// table1Time sees four flows of each thread at least: one takes 14 to 23 ms where a thread waits
+// table1Time covers at least four flows of each thread: one takes 14 to 23 ms where a thread waits
 // for each line.
 const table1Time = 100 * ms
 
 var table1Variants = []variant{hostCC, carcMix, hostFour, carcMix.four()}
 
-// back is the largest step down, in parts of the range.
+// back returns the largest step down, in parts of the range.
 func back(series []float64) (step float64) {
 	for i, y := range series[1:] {
 		step = max(step, series[i]-y)
@@ -27,7 +27,7 @@ func table1Longs(s experiment.Scale) []int {
 	return experiment.At(s, []int{2, 4, 6, 8}, []int{1, 4})
 }
 
-// table1: how long the flows take.
+// table1: completion times of the flows.
 var table1 = &experiment.Experiment{
 	ID:    "carc/table1",
 	Seeds: oneSeed,
@@ -52,7 +52,7 @@ var table1 = &experiment.Experiment{
 			"CARC (P50); the paper 5983 and 4341 at 8:8", mixRatio(r.Scale, most),
 			mixAt(r, hostFour, most).Values("long fct").Percentile(50)*1e6, mixAt(r, carcMix.four(),
 				most).Values("long fct").Percentile(50)*1e6)
-		// One series for both: that which goes back more.
+		// One series for both: the one with the larger step down.
 		grows := host
 		if back(withCARC) > back(host) {
 			grows = withCARC
@@ -60,10 +60,10 @@ var table1 = &experiment.Experiment{
 		r.Claim("grows", grows)
 		longs := table1Longs(r.Scale)
 		first := mixAt(r, hostCC, longs[0])
-		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; judged is the one that goes back "+
-			"more. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs "+
-			"the same however many there are, and the link is not full; what else grows in the "+
-			"paper, in both systems alike, the model does not have",
+		r.Note("grows", "P50 in s: hostCC %.3g, CARC %.3g; the one with the larger step down is "+
+			"judged. With %d threads of flows already %.2f of hostCC's reads miss, a miss costs "+
+			"the same however many there are, and the link is not full; the model does not have "+
+			"what else grows in the paper, in both systems alike",
 			host, withCARC, longs[0], first.Values("long miss")[0])
 		r.Claim("tail-close", tails)
 	},

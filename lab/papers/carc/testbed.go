@@ -1,6 +1,7 @@
 package carclab
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/goroce/goroce/carc"
@@ -8,7 +9,6 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -24,348 +24,206 @@ type testbed struct {
 	queues  fabric.Queues
 	mtu     units.Bytes
 
-	control  func(sender int) cc.Control // nil: a window that never closes
+	control  func(sender int) cc.Factory // nil: a window that never closes
 	around   func(a cc.Algorithm)        // is told of each
 	admit    func(sender int, path cc.Path) (cc.Gate, cc.Granter, error)
-	done     func(sender int, bytes units.Bytes) // is told of what is consumed; nil for nobody
-	credits  *carc.Spec                          // nil: none
+	credits  *carc.Spec // nil: none
 	share    func(sender int) carc.Share
 	silent   int // connections that share the cache and send nothing
 	compute  func(host int, now units.Time) (cc.Controller, error)
 	response units.Bytes // of the program to each message; 0 none
 
-	v2    units.BitRate                   // of the program, when it finds all in the cache
-	miss  units.Duration                  // what a line that it does not find costs it besides
-	cache *hostmodel.Host                 // nil: it finds all
-	order hostmodel.Order                 // of receive buffers
-	start func(sender int) units.Duration // after zero; nil: at once
-	// what one more host may send to the same one, into memory that nobody reads
-	cross units.BitRate
+	v2 func(at units.Duration) units.BitRate // of the program, when it finds all in the cache
+	// what a line that it does not find costs it besides
+	miss  units.Duration
+	cache *hostmodel.CacheConfig              // nil: it finds all
+	order hostmodel.Order                     // of receive buffers
+	done  func(sender int, bytes units.Bytes) // is told of what is consumed; nil for nobody
 
-	net                 *fabric.Network
-	cl                  *sim.Simulation
-	endpoint            *carc.Endpoint
-	conns               []*talk
-	buffers             *hostmodel.Queue
-	waiting             []arrival
-	working             bool
-	idle                units.Duration // of the program
-	idleFrom            units.Time
-	looks               []look
-	stopped             bool     // senders post nothing more
-	consumed, delivered []uint64 // bytes, of each connection
-	zero                units.Time
-	problem             error
+	start       func(sender int) units.Duration // after zero; nil: at once
+	stop, until units.Duration                  // of the senders, 0 never; of the run
+	// what one more host sends to the same one, into memory that nobody reads, and when
+	cross    units.BitRate
+	crossing []span
+	watch    []func() // called at zero
+
+	*sim.Simulation // from zero on
+	endpoint        *carc.Endpoint
+	gates           map[int]*carc.Gate // by sender
+	grants          map[int]*carc.Granter
 }
 
-// talk is a sender's connection.
-type talk struct {
-	*sim.Conn
-	bed    *testbed
-	sender int
-	gate   *carc.Gate
-	grants *carc.Granter
-	posted []units.Bytes // whose response has not come
-	sent   uint64        // bytes that were posted
-}
+// span is from one time after zero to another.
+type span struct{ from, until units.Duration }
 
 // nobody drives a silent connection.
 type nobody struct{}
 
 func (nobody) Report(*cc.Event, units.Time) {}
-func (nobody) Ask()                         {}
+func (nobody) Reschedule()                  {}
 
-// arrival is a message that the program has not begun with.
-type arrival struct {
-	of    *talk
-	bytes units.Bytes
+// always is a program whose rate does not change.
+func always(rate units.BitRate) func(units.Duration) units.BitRate {
+	return func(units.Duration) units.BitRate { return rate }
 }
 
 // packetWire is what a packet has besides payload, with its CRC, preamble and gap.
 const packetWire = 14 + 20 + 8 + 12 + 16 + 4 + 24
 
-// build makes the network and the connections, which know each other at zero.
-func (b *testbed) build() (err error) {
+// run simulates until the end.
+func (b *testbed) run(ctx context.Context) error {
 	if b.mtu == 0 {
-		b.mtu = transport.MTU4096
+		b.mtu = 4 * units.KiB
+	}
+	scheme, err := b.scheme()
+	if err != nil {
+		return err
 	}
 	hosts := b.senders + 1
 	if b.cross > 0 {
 		hosts++
 	}
-	b.net = fabric.New(fabric.Config{Seed: b.seed, MTU: 4400})
 	delay := (b.baseRTT - b.rate.Duration(2*(b.mtu+packetWire)) - b.rate.Duration(2*86)) / 4
-	sw := b.net.AddSwitch("switch", fabric.SwitchConfig{Buffer: 32 * units.MiB,
-		Queues: b.queues.At(), INT: true})
-	for range hosts {
-		b.net.Connect(b.net.AddHost(fabric.HostConfig{RxDelay: units.Nanosecond}), sw,
-			fabric.Link{Rate: b.rate, Delay: delay})
+	_, err = sim.Scenario{
+		Topology: sim.Star(hosts, fabric.Link{Rate: b.rate, Delay: delay}),
+		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: b.mtu,
+			Timeout: 12},
+		Scheme:   scheme,
+		Workload: b.workload(),
+		Probes: sim.Probes{Attach: func(s *sim.Simulation) {
+			b.Simulation = s
+			for _, f := range b.watch {
+				f()
+			}
+		}},
+		Seed:  b.seed,
+		Until: b.until,
+	}.Run(ctx)
+	return err
+}
+
+// workload is what the hosts send, and the program that consumes it.
+func (b *testbed) workload() (w sim.Workload) {
+	p := sim.Program{Host: b.senders, RateAt: b.v2, Cache: b.cache, Miss: b.miss, Order: b.order,
+		Reply: b.response}
+	if b.done != nil {
+		p.Done = func(m *sim.MessageLog) { b.done(m.From, m.Bytes) }
 	}
+	w.Programs = []sim.Program{p}
+	for i := range b.senders {
+		m := sim.Messages{From: i, To: b.senders, Bytes: b.message, Depth: b.deep, Stop: b.stop}
+		if b.start != nil {
+			m.Start = b.start(i)
+		}
+		w.Messages = append(w.Messages, m)
+	}
+	for _, c := range b.crossing { // 3 MiB: more than queues
+		w.Requests = append(w.Requests, sim.Requests{From: b.senders + 1, To: b.senders,
+			Bytes: 64 * units.KiB, Depth: 48, Start: c.from, Stop: c.until})
+	}
+	return w
+}
+
+// scheme is what controls the messages, and the traffic beside them.
+func (b *testbed) scheme() (s sim.Scheme, err error) {
 	open, err := cc.Parse("fixed:window=1GB")
 	if err != nil {
-		return err
+		return s, err
 	}
 	crossing, err := cc.Parse(fmt.Sprintf("fixed:window=1GB,rate=%dMbps",
 		max(1, b.cross/units.Mbps)))
 	if err != nil {
-		return err
+		return s, err
 	}
-	config := sim.Scenario{
-		Topology: sim.On(b.net),
-		Seed:     b.seed,
-		Hosts: sim.Hosts{PathMTU: b.mtu, Timeout: 12, Receives: b.deep, SendDepth: b.deep + 2,
-			Chunk: max(units.MiB, b.message)},
-		Scheme: sim.Scheme{Selective: true,
-			AnswerClass:  56 << 2,
-			TrafficClass: 2,
-			Controller:   b.compute,
-			Of: func(p sim.Pair, s *sim.Service) {
-				s.Control = open
-				if p.From == b.senders+1 {
-					s.Control = crossing
-				} else if b.control != nil {
-					s.Control = b.control(p.From)
-				}
-				if b.around != nil {
-					s.Control = sim.Watched(s.Control, func(a cc.Algorithm) cc.Algorithm {
-						b.around(a)
-						return a
-					})
-				}
-			},
+	s = sim.Scheme{
+		Switch:    fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: b.queues.At(), INT: true},
+		Selective: true, AnswerClass: 56 << 2, TrafficClass: 2, Controller: b.compute,
+		Of: func(p sim.Pair, s *sim.Service) {
+			s.Control = open
+			if p.From > b.senders {
+				s.Control, s.Admit, s.Credits = crossing, nil, nil
+			} else if b.control != nil {
+				s.Control = b.control(p.From)
+			}
+			if b.around != nil {
+				s.Control = sim.Watched(s.Control, func(a cc.Algorithm) cc.Algorithm {
+					b.around(a)
+					return a
+				})
+			}
 		},
 	}
 	if b.admit != nil {
-		config.Scheme.Admit = func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
-			if p.From > b.senders {
-				return nil, nil, nil
-			}
+		s.Admit = func(p sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) {
 			return b.admit(p.From, path)
 		}
 	}
-	var last *carc.Gate
-	var grants *carc.Granter
 	if b.credits != nil {
-		b.endpoint = b.credits.Endpoint()
-		config.Scheme.Credits = func(p sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter,
-			error) {
-			if p.From > b.senders {
-				return nil, nil, nil
-			}
-			share := carc.Share{}
-			if b.share != nil {
-				share = b.share(p.From)
-			}
-			last, grants, err = b.endpoint.NewShare(path, share)
-			return last, grants, err
-		}
+		s.Credits, err = b.lines()
 	}
-	if b.cl, err = sim.New(config); err != nil {
-		return err
-	}
-	if err = b.cl.Introduce(); err != nil {
-		return err
-	}
-	if b.cache != nil {
-		if b.buffers, err = b.cache.Queue(b.senders*b.deep, b.message, b.order); err != nil {
-			return err
-		}
-	}
+	return s, err
+}
+
+// lines is the credits of connections, of which the silent ones are the first.
+func (b *testbed) lines() (sim.Crediting, error) {
+	b.endpoint = b.credits.Endpoint()
+	b.gates, b.grants = map[int]*carc.Gate{}, map[int]*carc.Granter{}
 	for range b.silent {
 		_, g, err := b.endpoint.New(cc.Path{LineRate: b.rate, BaseRTT: b.baseRTT, Payload: b.mtu})
 		if err != nil {
-			return err
+			return nil, err
 		}
 		g.Attach(nobody{})
 	}
-	b.consumed, b.delivered = make([]uint64, b.senders), make([]uint64, b.senders)
-	for i := range b.senders {
-		conn, err := b.cl.Connect(i, b.senders)
-		if err != nil {
-			return err
+	return func(p sim.Pair, path cc.Path) (cc.CreditGate, cc.CreditGranter, error) {
+		share := carc.Share{}
+		if b.share != nil {
+			share = b.share(p.From)
 		}
-		t := &talk{Conn: conn, bed: b, sender: i, gate: last, grants: grants}
-		conn.Written, conn.Arrived, conn.Replied = t.written, t.arrived, t.replied
-		b.conns = append(b.conns, t)
-	}
-	b.zero = b.net.Now()
-	b.idleFrom = b.zero
-	for _, l := range b.looks {
-		for at := l.from; at < l.until; at += l.each {
-			b.at(at, l.do)
-		}
-	}
-	for i, t := range b.conns {
-		at := b.zero
-		if b.start != nil {
-			at = at.Add(b.start(i))
-		}
-		b.net.At(at, func() {
-			for range b.deep {
-				t.post()
-			}
-		})
-	}
-	return nil
+		gate, granter, err := b.endpoint.NewShare(path, share)
+		b.gates[p.From], b.grants[p.From] = gate, granter
+		return gate, granter, err
+	}, nil
 }
 
 // at has something happen at a time after zero.
-func (b *testbed) at(d units.Duration, do func()) { b.net.At(b.zero.Add(d), do) }
+func (b *testbed) at(d units.Duration, do func()) { b.Net.At(b.Zero().Add(d), do) }
 
-// crossing sends what belongs to no credits from one time to another.
-func (b *testbed) crossing(from, to units.Duration) error {
-	conn, err := b.cl.Connect(b.senders+1, b.senders)
-	if err != nil {
-		return err
+// between has something looked at at equal intervals.
+func (b *testbed) between(s span, each units.Duration, do func()) {
+	for at := s.from; at < s.until; at += each {
+		b.at(at, do)
 	}
-	over := b.zero.Add(to)
-	conn.Written = func(_ transport.Status, now units.Time) {
-		if now.Before(over) {
-			b.note(conn.Write(64 * units.KiB))
-		}
-	}
-	b.at(from, func() {
-		for range 48 { // 3 MiB: more than queues
-			b.note(conn.Write(64 * units.KiB))
-		}
-	})
-	return nil
-}
-
-// run goes on until a time after zero.
-func (b *testbed) run(until units.Duration) error {
-	if err := b.net.Run(b.zero.Add(until)); err != nil {
-		return err
-	}
-	if b.problem == nil && len(b.cl.Errors) > 0 {
-		b.problem = b.cl.Errors[0]
-	}
-	return b.problem
-}
-
-func (b *testbed) note(err error) {
-	if err != nil && b.problem == nil {
-		b.problem = err
-	}
-}
-
-func (t *talk) post() {
-	if t.bed.stopped {
-		return
-	}
-	t.sent += uint64(t.bed.message)
-	if t.bed.response > 0 {
-		t.posted = append(t.posted, t.bed.message)
-	}
-	t.bed.note(t.Send(t.bed.message))
-}
-
-// written posts the next message for one that was acknowledged; with responses that is for one that
-// was answered.
-func (t *talk) written(status transport.Status, _ units.Time) {
-	if status != transport.StatusSuccess {
-		t.bed.note(fmt.Errorf("a message of sender %d: %v", t.sender, status))
-		return
-	}
-	if t.bed.response == 0 {
-		t.post()
-	}
-}
-
-func (t *talk) replied(units.Bytes, units.Time) {
-	t.QP.Answered(t.posted[0])
-	t.posted = t.posted[1:]
-	t.post()
-}
-
-// arrived puts a message before the program.
-func (t *talk) arrived(bytes units.Bytes, now units.Time) {
-	b := t.bed
-	if b.buffers != nil && !b.buffers.Receive(bytes, uint64(t.sender)) {
-		b.note(fmt.Errorf("no buffer for a message of sender %d", t.sender))
-	}
-	b.delivered[t.sender] += uint64(bytes)
-	b.waiting = append(b.waiting, arrival{t, bytes})
-	if !b.working {
-		b.working = true
-		b.idle += now.Sub(b.idleFrom)
-		b.work(now)
-	}
-}
-
-// work has the program begin with the oldest message.
-func (b *testbed) work(now units.Time) {
-	a := b.waiting[0]
-	b.waiting = b.waiting[1:]
-	took := b.v2.Duration(a.bytes)
-	var m hostmodel.Message
-	if b.buffers != nil {
-		m, _ = b.buffers.Read()
-		took += units.Duration(m.Missed) * b.miss
-	}
-	b.net.At(now.Add(took), func() {
-		now := b.net.Now()
-		if b.buffers != nil {
-			b.buffers.Release(m)
-		}
-		b.consumed[a.of.sender] += uint64(a.bytes)
-		a.of.Consumed(a.bytes)
-		if b.done != nil {
-			b.done(a.of.sender, a.bytes)
-		}
-		if b.response > 0 {
-			a.of.Reply(b.response)
-		}
-		if b.working = len(b.waiting) > 0; b.working {
-			b.work(now)
-		} else {
-			b.idleFrom = now
-		}
-	})
 }
 
 // idled is how long the program had nothing to do so far.
-func (b *testbed) idled() units.Duration {
-	if b.working {
-		return b.idle
-	}
-	return b.idle + b.net.Now().Sub(b.idleFrom)
-}
+func (b *testbed) idled() units.Duration { return b.Result().Programs[0].Idle() }
 
 // unfinished is how many connections have messages that the program has not consumed.
 func (b *testbed) unfinished() (n int) {
-	for i, t := range b.conns {
-		if t.sent != b.consumed[i] {
+	for _, m := range b.Result().Messages {
+		if m.Posted != m.Consumed {
 			n++
 		}
 	}
 	return n
 }
 
-// look is what is looked at each interval between two times after zero.
-type look struct {
-	from, until, each units.Duration
-	do                func()
+// Bytes of a connection.
+func delivered(m *sim.MessageLog) uint64 { return m.Delivered }
+func consumed(m *sim.MessageLog) uint64  { return m.Consumed }
+
+// sample samples bytes of some senders, bits a second, from zero on.
+func (b *testbed) sample(bin units.Duration, bytes func(*sim.MessageLog) uint64,
+	of func(sender int) bool) *fabric.Series {
+	return b.Net.SampleRate(bin, func() (sum uint64) {
+		for _, m := range b.Result().Messages {
+			if of(m.From) {
+				sum += bytes(m)
+			}
+		}
+		return sum
+	})
 }
 
-// between has something looked at; it is said before build.
-func (b *testbed) between(from, until, each units.Duration, do func()) {
-	b.looks = append(b.looks, look{from, until, each, do})
-}
-
-// goodput samples what is delivered to the program of some senders, bits a second, from zero on.
-func (b *testbed) goodput(bin units.Duration, senders ...int) *fabric.Series {
-	return b.net.SampleRate(bin, func() uint64 { return sumOf(b.delivered, senders) })
-}
-
-// consumption samples the same of what the program consumes.
-func (b *testbed) consumption(bin units.Duration, senders ...int) *fabric.Series {
-	return b.net.SampleRate(bin, func() uint64 { return sumOf(b.consumed, senders) })
-}
-
-func sumOf(bytes []uint64, of []int) (sum uint64) {
-	for _, i := range of {
-		sum += bytes[i]
-	}
-	return sum
-}
+func everySender(int) bool { return true }

@@ -20,19 +20,18 @@ func TestReturnsRideOnAcknowledgements(t *testing.T) {
 		spec, err := carc.Parse("llc=" + llc)
 		require.NoError(t, err)
 		b := &testbed{senders: 8, rate: 100 * gbps, baseRTT: 12 * us, message: 1024, deep: 2048,
-			seed: 1, credits: &spec, v2: 40 * gbps}
-		require.NoError(t, b.build())
-		require.NoError(t, b.run(5*ms))
-		c := b.cl.Nodes[b.senders].Endpoint.Counters()
+			seed: 1, credits: &spec, v2: always(40 * gbps), until: 5 * ms}
+		require.NoError(t, b.run(t.Context()))
+		c := b.Nodes[b.senders].Endpoint.Stats()
 		messages := uint64(0)
-		for _, bytes := range b.consumed {
-			messages += bytes / 1024
+		for _, m := range b.Result().Messages {
+			messages += m.Consumed / 1024
 		}
 		t.Logf("%s: %d messages, %d CREDITs alone, %d of them answers, %d on ACKs", llc, messages,
 			c.CreditsSent, c.CreditQuestions, c.CreditsOnAcks)
 		assert.LessOrEqual(t, (c.CreditsSent-c.CreditQuestions)*64, messages)
 		assert.Less(t, b.idled(), b.baseRTT)
-		assert.LessOrEqual(t, b.endpoint.Sensor().Spent(b.net.Now())[carc.S3], units.Duration(0),
+		assert.LessOrEqual(t, b.endpoint.Sensor().Spent(b.Net.Now())[carc.S3], units.Duration(0),
 			"never more than the cache")
 	}
 }

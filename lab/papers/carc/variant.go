@@ -6,18 +6,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// variant is a scheme by the name that cells and figures have for it.
+// variant is a scheme with its name in cells and figures.
 type variant struct {
 	name string
 	scheme
-	ideal bool // a miss costs what a hit does: the line of theory
-	// overlaps is how many lines a thread waits for at a time, 0 for one: what processors do with
-	// lines in a row.
+	ideal bool // a miss costs the same as a hit: the theoretical line
+	// overlaps is the number of lines a thread waits for at a time, 0 for one: what processors do
+	// with lines in a row.
 	overlaps int
 }
 
-// eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the one that was
-// freed last is used next.
+// eRPC's rings are FIFO. CARC's credits bound the receive buffers in use when the most recently
+// freed buffer is used next.
 var (
 	plain    = variant{name: "plain"}
 	hostCC   = variant{name: "hostCC", scheme: scheme{hostCC: true}}
@@ -32,14 +32,14 @@ func carcOf(mode string) variant {
 	return variant{name: "CARC", scheme: scheme{carc: "mode=" + mode, order: hostmodel.LIFO}}
 }
 
-// inFIFO is the same with eRPC's rings.
+// inFIFO returns the variant with eRPC's rings.
 func (v variant) inFIFO() variant {
 	v.name += ", FIFO"
 	v.order = hostmodel.FIFO
 	return v
 }
 
-// four is the same where a thread waits for four lines at a time.
+// four returns the variant in which a thread waits for four lines at a time.
 func (v variant) four() variant {
 	v.name += ", four lines at a time"
 	v.overlaps = 4
@@ -52,10 +52,11 @@ func pick(variants []variant, name string) variant {
 			return v
 		}
 	}
-	panic("carclab: no variant " + name)
+	panic("carclab: unknown variant " + name)
 }
 
-// serverAt is the testbed's server, at small scale with an eighth of the cache and of the rings.
+// serverAt returns the testbed's server, at small scale with an eighth of the cache and of the
+// rings.
 func serverAt(s experiment.Scale) machine {
 	mc := machine{cache: hostmodel.Xeon4309Y, link: 200 * gbps, ring: 4096}
 	if s == experiment.Small {
@@ -65,7 +66,7 @@ func serverAt(s experiment.Scale) machine {
 	return mc
 }
 
-// with is the machine as a variant has it.
+// with returns the machine with a variant's settings.
 func (mc machine) with(v variant) machine {
 	mc.hit, mc.miss = lineHit/units.Duration(max(1, v.overlaps)),
 		lineMiss/units.Duration(max(1, v.overlaps))

@@ -13,7 +13,7 @@ const (
 	appCSide = 64 // steps of a round trip
 )
 
-// appC: Theorem 4.1, that no start makes less of a queue than the linear one.
+// appC: Theorem 4.1: no start makes less of a queue than the linear one.
 var appC = &experiment.Experiment{
 	ID:    "prioplus/appC",
 	Seeds: oneSeed,
@@ -37,7 +37,7 @@ var appC = &experiment.Experiment{
 		j.Value("least", least)
 		j.Value("off", off)
 
-		// A step at T, looked at where the theorem looks: for a in [0, T-τ].
+		// A step at T, evaluated where the theorem does: for a in [0, T-τ].
 		late := ramp{rate: make([]float64, steps+2), perRTT: appCSide}
 		late.rate[steps+1] = 1
 		worst, _ := late.worst(0, steps-appCSide)
@@ -57,8 +57,8 @@ var appC = &experiment.Experiment{
 	},
 }
 
-// randomRamp grows from 0 to 1 in so many steps, the more evenly the smaller the power that is
-// drawn for it.
+// randomRamp grows from 0 to 1 in a number of steps. The smaller its random power, the more even
+// they are.
 func randomRamp(random *rand.Rand, steps int) ramp {
 	r := ramp{rate: make([]float64, 1, steps+1), perRTT: appCSide}
 	power, sum := 6*random.Float64(), 0.0

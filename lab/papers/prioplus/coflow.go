@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Coflow scheduling (section 6.2): requests for files that lie on 20 hosts, and shuffles of Hadoop
-// jobs, of the load one half each. Smaller coflows have higher priorities.
+// Coflow scheduling (section 6.2): requests for files on 20 hosts, and shuffles of Hadoop jobs,
+// each half of the load. Smaller coflows have higher priorities.
 
 // coflowCell is a scheme under a load, with PFC or without.
 type coflowCell struct {
@@ -40,7 +40,7 @@ func coflowCells(cells ...coflowCell) func(experiment.Scale) []experiment.Cell {
 	}
 }
 
-// coflowSeeds is one, also at full scale: each of the runs takes minutes.
+// coflowSeeds is one, also at full scale: each run takes minutes.
 func coflowSeeds(experiment.Scale) int { return 1 }
 
 // The network has two of the paper's five pods, and flows arrive for 4 ms of its 10: the whole
@@ -59,10 +59,10 @@ func coflowNetwork(s experiment.Scale) (t fabric.Clos, span units.Duration, buff
 
 const coflowGroups = 8
 
-// coflows is the traffic, and the priority of each coflow.
+// coflows returns the traffic, and the priority of each coflow.
 func coflows(j *experiment.Job, hosts int, rate units.BitRate, load float64,
 	span units.Duration) ([]workload.Flow, map[int]int, error) {
-	// The paper gives no sizes of flows but says that almost all are middle and large ones.
+	// The paper gives no sizes of flows, but says that almost all are middle and large ones.
 	sizes := workload.Uniform[units.Bytes](100_000, 1_000_001)
 	all := workload.Coflows{Hosts: hosts, Rate: rate * payload / (payload + sim.Overhead),
 		Load: load / 2, Sizes: sizes, Until: units.Time(span)}
@@ -105,7 +105,7 @@ func coflows(j *experiment.Job, hosts int, rate units.BitRate, load float64,
 	return flows, priority, nil
 }
 
-// list is a source of these flows.
+// list is a source of given flows.
 type list []workload.Flow
 
 // Next implements workload.Source.
@@ -118,8 +118,8 @@ func (l *list) Next() (workload.Flow, bool) {
 	return f, true
 }
 
-// runCoflows simulates a cell and takes down the completion times of its coflows, by their priority
-// and in the order of their numbers, which are the same for all schemes.
+// runCoflows simulates a cell and records the completion times of its coflows, by priority and in
+// the order of their numbers, which are the same for all schemes.
 func runCoflows(j *experiment.Job) error {
 	c := j.Params.(coflowCell)
 	r, err := runs.Of(j, c, func() (*outcome, error) {
@@ -176,7 +176,7 @@ func runCoflows(j *experiment.Job) error {
 
 func cct(priority int) string { return fmt.Sprintf("cct %d", priority) }
 
-// speedups are those of a priority's coflows, against Swift without priorities.
+// speedups returns the speedups of a priority's coflows, relative to Swift without priorities.
 func speedups(r *experiment.Results, c coflowCell, priority int) (out experiment.Values) {
 	with, without := r.Cell(c.name()).Seeds(),
 		r.Cell(coflowCell{baseline, c.Load, false}.name()).Seeds()
@@ -189,7 +189,7 @@ func speedups(r *experiment.Results, c coflowCell, priority int) (out experiment
 	return out
 }
 
-// speedup is the mean of the priorities' mean speedups.
+// speedup returns the mean of the priorities' mean speedups.
 func speedup(r *experiment.Results, c coflowCell, of []int) float64 {
 	sum := 0.0
 	for _, p := range of {
@@ -198,7 +198,7 @@ func speedup(r *experiment.Results, c coflowCell, of []int) float64 {
 	return sum / float64(len(of))
 }
 
-// tailSpeedup is the mean of the priorities' speedups of the 99th percentile.
+// tailSpeedup returns the mean of the priorities' speedups of the 99th percentile.
 func tailSpeedup(r *experiment.Results, c coflowCell, of []int) float64 {
 	sum := 0.0
 	for _, p := range of {
@@ -215,7 +215,7 @@ var (
 	allEight   = []int{0, 1, 2, 3, 4, 5, 6, 7}
 )
 
-// gain is by how much a's speedup is more than b's.
+// gain returns the excess of a's speedup over b's.
 func gain(r *experiment.Results, of func(*experiment.Results, coflowCell, []int) float64, a,
 	b coflowCell, priorities []int) float64 {
 	return of(r, a, priorities)/of(r, b, priorities) - 1
@@ -236,16 +236,16 @@ func speedupBars(name, title string, r *experiment.Results, of func(*experiment.
 	return bars
 }
 
-// behind is why PrioPlus is not ahead, as far as it is known.
+// behind explains why PrioPlus is not ahead, as far as it is known.
 const behind = ". Physical priorities complete the coflows of the highest priority a third " +
-	"sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). A part of it is that a request is an " +
+	"sooner (0.66 ms, and PrioPlus 0.92 ms, at 40 %). Part of the reason is that a request is an " +
 	"incast: 20 flows of 550 KB to one host, alone in the network, take 0.96 ms with Swift, " +
 	"which is line rate, and with PrioPlus 1.23, 1.16 and 1.11 ms at a high, middle and low " +
-	"priority, since all stop after their start. No better by more than a few per cent at small " +
-	"scale: hosts that send in strict priority, no limit for the highest ones, smaller first " +
-	"windows, no probes before the start, room and patience"
+	"priority, since all stop after their start. None of these improves it by more than a few " +
+	"per cent at small scale: hosts that send in strict priority, no limit for the highest ones, " +
+	"smaller first windows, no probes before the start, room and patience"
 
-// smaller is what the runs leave out.
+// smaller lists what the runs leave out.
 func smaller(r *experiment.Results) string {
 	return experiment.At(r.Scale, smallerFull,
 		"40 hosts at 25 Gb/s, 10 ms of arrivals; sizes of flows, 100 KB to 1 MB, are ours")
@@ -290,7 +290,7 @@ func split(r *experiment.Results, of func(*experiment.Results, coflowCell, []int
 		claims.Number(gain(r, of, a, b, lowerFour)))
 }
 
-// swiftAt are the cells that figures 12b and 15 compare.
+// swiftAt returns the cells that figures 12b and 15 compare.
 func swiftAt(loads ...float64) func(experiment.Scale) []experiment.Cell {
 	var cells []coflowCell
 	for _, l := range loads {
@@ -402,13 +402,13 @@ var fig18 = &experiment.Experiment{
 		over := func(s scheme, of func(experiment.Values) float64) claims.Value {
 			return claims.Number(of(all(s)) / of(all(virtualSwift)))
 		}
-		r.Claim("hpcc", claims.Value{}.With("mean", over(telemetry, mean)).With("p99",
-			over(telemetry, p99)))
-		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, make the 99th "+
+		r.Claim("hpcc",
+			experiment.With("mean", over(telemetry, mean)).With("p99", over(telemetry, p99)))
+		r.Note("hpcc", "%s", "the largest shuffles, of the lowest priority, determine the 99th "+
 			"percentile of all coflows, and HPCC does not make them wait; "+smaller(r))
 		r.Claim("nocc", over(physicalNoCC, mean))
-		r.Note("nocc", "%s", "32 MB of buffer hold what is sent at line rate, and pauses hit "+
-			"priorities apart: the highest half gains what the lowest ones lose; "+smaller(r))
+		r.Note("nocc", "%s", "32 MB of buffer hold everything sent at line rate, and pauses act "+
+			"on single priorities: the highest half gains what the lowest ones lose; "+smaller(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r,

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig10bCell is a channel: where its target is above the base RTT.
+// fig10bCell is a channel: how far its target is above the base RTT.
 type fig10bCell struct {
 	Table    string
 	Priority int
@@ -51,7 +51,7 @@ var fig10b = &experiment.Experiment{
 		spread := r.Queues[0].Length.Percentile(95, units.Time(from),
 			units.Time(to)) - r.Queues[0].Length.Percentile(5, units.Time(from), units.Time(to))
 		j.Value("spread", spread*8/float64(rate))
-		// bytes of the link
+		// bytes on the link
 		wls := 0.125 * float64(rate.Bytes(r.Traces[0].BaseRTT)) * packet / payload
 		j.Value("burst", r.Queues[0].Length.Max(0, units.Time(from))/(float64(flows)*wls))
 		j.Value("util",
@@ -86,20 +86,18 @@ var fig10b = &experiment.Experiment{
 		if r.Scale == experiment.Full {
 			r.Claim("reference-curve", r.Cell("artifact").Values("off").Mean())
 			r.Note("reference-curve", "0.09 to 0.11 from 4 ms on. Before that all flows stop and "+
-				"come back together four to six times, where the published model has it twice: "+
-				"it adds five times W_AI/#flow and hears of one-way delays, which may be why (a "+
-				"guess)")
+				"return together four to six times, in the published model twice: it adds five "+
+				"times W_AI/#flow and measures one-way delays, which may be the reason (a guess)")
 			r.Note("spread", "1.2 to 1.7 µs (of means of 50 µs) from 1.5 to 4 ms. Then flows "+
-				"end, and those that are left, with W_AI for 300, fill the queue again slowly: "+
-				"it sinks now and then, as in the published curve, in one of the seeds much more")
+				"end, and the remaining ones, with W_AI for 300, fill the queue again slowly: it "+
+				"falls now and then, as in the published curve, much more in one of the seeds")
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.Lines("queue", "Queue under an incast of one priority, mean of 50 µs",
 			"time (ms)", "queue (KB)")
 		for _, c := range r.Cells() {
-			q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-			p.Add(c.Name+"'s channel", q.X, q.Y)
+			c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(p, c.Name+"'s channel")
 		}
 		if r.Scale == experiment.Full {
 			var x []float64

@@ -8,7 +8,7 @@ import (
 )
 
 // fig10c: ten flows join ten of lower priority, with adaptive increase every second round trip and
-// every one.
+// every round trip.
 var fig10c = &experiment.Experiment{
 	ID: "prioplus/fig10c",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -58,9 +58,9 @@ var fig10c = &experiment.Experiment{
 		r.Claim("no-overshoot", dual.Values("most").Max())
 		r.Note("no-overshoot", overshoot)
 		r.Note("reference-trace", "the artifact's own variant of the rules (one-way delays as "+
-			"divisors, #flow in whole numbers, five times W_AI/#flow) is not built in; "+
-			"TestArtifactTrace of package prioplus has its six moments by the paper's rules, and "+
-			"where the artifact's differ")
+			"divisors, #flow in integers, five times W_AI/#flow) is not implemented; "+
+			"TestArtifactTrace of package prioplus has its six events by the paper's rules, and "+
+			"lists where the artifact's differ")
 		r.Claim("overreaction", every.Values("util").Mean()/dual.Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -78,8 +78,8 @@ var fig10c = &experiment.Experiment{
 	},
 }
 
-const overshoot = "once all low flows have stopped the queue runs empty before the high windows " +
-	"fill the path, since those sum up to about a BDP then; at the base RTT each of the ten adds " +
-	"W_LS, an eighth of a BDP, in a round trip: 1.25 BDP together, the cycle of section 4.3.1. " +
-	"Where the queue does not run empty, by chance of the starts, it stays at the target (1.03), " +
-	"as in the published run, whose queue kept 31 KB"
+const overshoot = "once all low flows have stopped, the queue runs empty before the high windows " +
+	"fill the path, since their sum is about a BDP then. At the base RTT each of the ten flows " +
+	"adds W_LS, an eighth of a BDP, in a round trip: 1.25 BDP together, the cycle of section " +
+	"4.3.1. If by chance of the starts the queue does not run empty, it stays at the target " +
+	"(1.03), as in the published run, whose queue kept 31 KB"

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig10dCell is a noise so many times that of the testbed, and channels.
+// fig10dCell is a multiple of the testbed's noise, and channels.
 type fig10dCell struct {
 	Scale, A, B float64 // µs
 }
@@ -31,7 +31,7 @@ func fig10dTolerated(s experiment.Scale) []float64 {
 	}, []float64{0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.6, 2})
 }
 
-// fig10dA is what as many flows let the delay swing by themselves, in µs: 3.2 would tolerate noise,
+// fig10dA is the swing of the delay, in µs, that as many flows cause: 3.2 would tolerate noise,
 // too.
 func fig10dA(s experiment.Scale) float64 {
 	a, err := swing(fig10dFlows(s), wai*packet)
@@ -43,7 +43,7 @@ func fig10dA(s experiment.Scale) float64 {
 
 func fig10dFlows(s experiment.Scale) int { return experiment.At(s, 5, 2) }
 
-// fig10d: the width of channels that noise asks for.
+// fig10d: the width of channels that noise requires.
 var fig10d = &experiment.Experiment{
 	ID: "prioplus/fig10d",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -87,12 +87,11 @@ var fig10d = &experiment.Experiment{
 		if r.Scale == experiment.Small {
 			r.Note("linear", "two flows and a coarse sweep give steps, not a line")
 		} else {
-			r.Note("linear", "A is what five flows let the delay swing by section 4.3.2, %.2f "+
-				"µs: with the 3.2 µs of 150 flows the use was 0.99 and more for every noise and "+
-				"every B. Even without noise the starts of five flows need 0.73 µs, below which "+
-				"they stop and come back for ever; the noise comes on top with less than 0.2 µs "+
-				"for once the testbed's, since the filter of two lets its tail "+
-				"pass", fig10dA(r.Scale))
+			r.Note("linear", "A is the swing of the delay with five flows by section 4.3.2, %.2f "+
+				"µs: with the 3.2 µs of 150 flows the use was 0.99 or more for every noise and "+
+				"every B. Even without noise the starts of five flows need 0.73 µs; below that "+
+				"they stop and return without end. The noise adds less than 0.2 µs for once the "+
+				"testbed's, since the filter of two passes its tail", fig10dA(r.Scale))
 		}
 		r.Claim("default-ok", r.Cell("default width").Values("util").Mean())
 	},
@@ -115,8 +114,8 @@ var fig10d = &experiment.Experiment{
 	},
 }
 
-// neededWidth is the least A+B, in µs, with which 0.98 of the link is in use, and with all larger
-// ones.
+// neededWidth returns the least A+B, in µs, with which 0.98 of the link is in use, and is with all
+// larger ones.
 func neededWidth(r *experiment.Results, scale float64) float64 {
 	needed := math.Inf(1)
 	tolerated := fig10dTolerated(r.Scale)

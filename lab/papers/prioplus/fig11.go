@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// Figure 11: completion times by how many priorities there are, of all flows and by size. The four
-// experiments look at the same runs.
+// Figure 11: completion times by the number of priorities, of all flows and by size. The four
+// experiments share their runs.
 
 var fig11a = &experiment.Experiment{
 	ID: "prioplus/fig11a",
@@ -29,9 +29,9 @@ var fig11a = &experiment.Experiment{
 			return
 		}
 		r.Note("close-to-ideal", "%s", stops+freed(r, "all", mean))
-		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC comes, "+
-			"as the paper says; but it pauses a port for %.2g of the "+
-			"time only, since Swift's queues are short", scheduled(r, physical,
+		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC "+
+			"pauses, as the paper says; but it pauses a port for only %.2g of the time, since "+
+			"Swift's queues are short", scheduled(r, physical,
 			8).Values("paused").Mean())
 		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r,
 			physical, 6).Values("all").Mean())
@@ -61,10 +61,10 @@ var fig11b = &experiment.Experiment{
 		}
 		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
 		r.Note("fewer-pauses",
-			"%.0f pauses with PrioPlus, %.0f with Physical*, all runs added up. The highest "+
-				"target of 12 priorities is a queue of 600 KB, which is beyond the threshold of "+
-				"a port when most of it came in by one; Physical* has Swift's 25 µs, and its "+
-				"headroom is no part of the buffer", pauses(virtualSwift),
+			"%.0f pauses with PrioPlus, %.0f with Physical*, in all runs together. The highest "+
+				"target of 12 priorities is a queue of 600 KB, which exceeds the threshold of a "+
+				"port if most of it came in by one; Physical* has Swift's 25 µs, and its "+
+				"headroom is not part of the buffer", pauses(virtualSwift),
 			pauses(ideal))
 		if r.Scale == experiment.Full {
 			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))
@@ -125,17 +125,16 @@ var fig11d = &experiment.Experiment{
 			return sum
 		}
 		r.Note("gain-mean", "without congestion control, which leaves nothing idle, large flows "+
-			"take %.2f of what they take under Swift in the same queues: "+
-			"its slow restart costs no more than that here, and PrioPlus gets a part of it",
+			"take %.2f of their time under Swift in the same queues: this is the most that its "+
+			"slow restart costs here, and PrioPlus recovers a part of it",
 			over("large", idealNoCC, ideal))
 		r.Note("nocc", "large flows gain, but small ones are not ruined: they are all in the "+
-			"highest priority, and have a queue, and pauses, of their own. "+
-			"At 8 priorities their 99th percentile is %.0f µs, with Swift %.0f",
+			"highest priority, with a queue and pauses of their own. At 8 priorities their 99th "+
+			"percentile is %.0f µs, with Swift %.0f",
 			1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
 			1e6*p99(scheduled(r, ideal, 8).Values("small")))
-		r.Claim("nocc",
-			claims.Value{}.With("large", claims.Number(over("large", idealNoCC, ideal))).
-				With("small", claims.Number(over("small", virtualSwift, idealNoCC))))
+		r.Claim("nocc", experiment.With("large", over("large", idealNoCC, ideal)).
+			With("small", over("small", virtualSwift, idealNoCC)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		if r.Scale == experiment.Small {
@@ -149,37 +148,37 @@ var fig11d = &experiment.Experiment{
 	},
 }
 
-// Why ours differs from the paper.
+// The reasons why ours differs from the paper.
 const (
 	stops = "worst at 2 priorities: the highest flows, which begin with a BDP, exceed their own " +
-		"D_limit when they meet a queue at the target below or each " +
-		"other, and stop as Algorithm 1 has it"
+		"D_limit when they meet a queue at the target below or each other, and stop according to " +
+		"Algorithm 1"
 	shared = "small flows wait in the queue that lower priorities hold at their targets, the " +
-		"longer the more priorities there are; in queues of their own " +
-		"they wait for each other only. The paper says so too, and why it finds less is not known"
-	splitting = ". With sizes parted as the artifact does, at equal widths, the ratio is 1.3 for " +
+		"longer the more priorities there are; in queues of their own they wait only for each " +
+		"other. The paper says so too; why it finds a smaller effect is not known"
+	splitting = ". With sizes divided as in the artifact, at equal widths, the ratio is 1.3 for " +
 		"12 priorities and 1.2 for 8 (two seeds, tried by hand)"
-	scaling = "besides the queue (fig11b), middle flows share their priority with flows of up " +
-		"to 2 MB, and within one, a guess, a " +
-		"small window grows slower: Swift in physical queues has scaling of the target for it"
+	scaling = "besides the queue (fig11b), middle flows share their priority with flows of up to " +
+		"2 MB, where, as a guess, a small window grows more slowly: Swift in physical queues has " +
+		"scaling of the target for it"
 	fewFlows = "about 300 flows and one seed"
 )
 
-// freed says what the artifact's table does: there the highest eighth of the priorities has no
-// limit.
+// freed explains the effect of the artifact's table, in which the highest eighth of the priorities
+// has no limit.
 func freed(r *experiment.Results, class string, of func(experiment.Values) float64) string {
 	x := ratios(r, class, of, virtualFree, ideal, 2, 8, 12)
 	return fmt.Sprintf(". Where the highest priorities have no limit, as in the artifact, the "+
 		"ratio is %.2f, %.2f and %.2f for 2, 8 and 12 priorities", x[0], x[1], x[2])
 }
 
-// counts are how many priorities there are.
+// counts are the numbers of priorities.
 func counts(s experiment.Scale) []int {
 	return experiment.At(s, []int{2, 4, 6, 8, 10, 12}, []int{2, 6, 8, 12})
 }
 
-// onlyWith are the numbers of priorities that a scheme is run with, where not all: headroom of more
-// than eight queues leaves no buffer, and the claims ask for no more of the others.
+// onlyWith are the numbers of priorities of schemes that do not run with all of them: headroom of
+// more than eight queues leaves no buffer, and the claims need no more of the others.
 var onlyWith = map[scheme][]int{
 	physical: {2, 4, 6, 8}, deadlines: {8, 12}, idealNoCC: {8, 10, 12}, virtualFree: {2, 8, 12},
 }

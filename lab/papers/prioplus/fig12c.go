@@ -5,13 +5,12 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// A model that is trained on several servers, data parallel: gradients in single precision, and the
+// A model is trained on several servers, data parallel: gradients in single precision, and the
 // computation of an iteration. The times are ours; the paper prints none.
 type model struct {
 	gradients units.Bytes
@@ -23,8 +22,8 @@ var (
 	vgg16    = model{528_000_000, 120 * units.Millisecond}
 )
 
-// training is a cluster, how many jobs of each kind share it, and by how much sizes and times are
-// scaled.
+// training is a cluster, the number of jobs of each kind that share it, and the scale of sizes and
+// times.
 type training struct {
 	shape  fabric.LeafSpine
 	each   int // jobs of each kind
@@ -32,7 +31,7 @@ type training struct {
 	period units.Duration
 }
 
-// trainingAt has 24 servers and a fiftieth of the sizes, or eight and a hundredth.
+// trainingAt returns 24 servers and a fiftieth of the sizes, or eight and a hundredth.
 func trainingAt(s experiment.Scale) training {
 	t := training{fabric.PrioPlusML(), 4, 50, 30 * units.Millisecond}
 	if s == experiment.Small {
@@ -106,7 +105,7 @@ var fig12c = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		// of is the speedup of a kind, the mean of its jobs.
+		// of returns the speedup of a kind, the mean of its jobs.
 		of := func(s scheme, kind string) (sum float64) {
 			a, b := r.Cell(string(s)).Values(kind), r.Cell(string(baseline)).Values(kind)
 			for i := range a {
@@ -115,19 +114,17 @@ var fig12c = &experiment.Experiment{
 			return sum
 		}
 		resnet, vgg := of(virtualSwift, "ResNet"), of(virtualSwift, "VGG")
-		r.Claim("all-gain", claims.Value{}.With("resnet", claims.Number(resnet-1)).With("vgg",
-			claims.Number(vgg-1)).
-			With("all", claims.Number((resnet+vgg)/2-1)))
+		r.Claim("all-gain",
+			experiment.With("resnet", resnet-1).With("vgg", vgg-1).With("all", (resnet+vgg)/2-1))
 		r.Note("all-gain", "%s", experiment.At(r.Scale, ratio, "two VGGs of different priorities "+
 			"share each server's uplinks; a period of 8 ms has four of their iterations"))
 		r.Claim("vgg-not-hurt", vgg/of(physical, "VGG"))
 		r.Note("vgg-not-hurt", "%s", experiment.At(r.Scale, ratio, "two VGGs of different "+
-			"priorities share each server's uplinks; a period of 8 ms has four of their iterations"))
+			"priorities share each server's uplinks; a period of 8 ms has four of their "+
+			"iterations"))
 		if r.Scale == experiment.Full {
-			r.Claim("physical-unfair",
-				claims.Value{}.With("resnet",
-					claims.Number(of(physical, "ResNet")-1)).With("vgg_loss",
-					claims.Number(1-of(physical, "VGG"))))
+			r.Claim("physical-unfair", experiment.With("resnet", of(physical, "ResNet")-1).
+				With("vgg_loss", 1-of(physical, "VGG")))
 			r.Note("physical-unfair", "%s", experiment.At(r.Scale, ratio, "two VGGs of different "+
 				"priorities share each server's uplinks; a period of 8 ms has four of their "+
 				"iterations"))
@@ -143,7 +140,6 @@ var fig12c = &experiment.Experiment{
 	},
 }
 
-const ratio = "jobs ask for about half of what the uplinks carry, so that priorities hardly " +
-	"matter: no scheme changes any speed by more than 5 %, and " +
-	"PrioPlus's probes cost it that. The ratio of gradients to computation is ours (a fiftieth " +
-	"of both, at full scale); the paper prints none"
+const ratio = "jobs use about half of the uplinks, so that priorities hardly matter: no scheme " +
+	"changes any speed by more than 5 %, and PrioPlus's probes cost it that. The ratio of " +
+	"gradients to computation is ours (a fiftieth of both, at full scale); the paper prints none"

@@ -14,9 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig13: delay that is no congestion, uniform between 0 and R behind the bottleneck, for channels
-// that tolerate B of it. Frames keep their order, so that of many delays in a row the longest
-// counts.
+// fig13: delay without congestion, uniform between 0 and R behind the bottleneck, for channels that
+// tolerate B of it. Frames keep their order, so that of many delays in a row the longest counts.
 var fig13 = &experiment.Experiment{
 	ID: "prioplus/fig13",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -74,22 +73,20 @@ var fig13 = &experiment.Experiment{
 		for i, c := range r.Cells() {
 			one := c.Seeds()[0]
 			if i == 0 {
-				s := one.Series("Physical").Scaled(1e6, 1e3)
-				times.Add("Physical", s.X, s.Y)
+				one.Series("Physical").Scaled(1e6, 1e3).Draw(times, "Physical")
 			}
-			s := one.Series("PrioPlus").Scaled(1e6, 1e3)
-			times.Add("PrioPlus, "+c.Name+" µs", s.X, s.Y)
+			one.Series("PrioPlus").Scaled(1e6, 1e3).Draw(times, "PrioPlus, "+c.Name+" µs")
 		}
 		return []figure.Figure{p, times}
 	},
 }
 
-const inOrder = "the gap measures physical priorities as much: their Swift takes the delay for a " +
-	"queue and slows down with it, so that the gap first shrinks; and without any delay it is " +
-	"larger the wider the channels, since to take over takes longer. PrioPlus's own mean " +
+const inOrder = "the gap depends as much on physical priorities: their Swift takes the delay for " +
+	"a queue and slows down with it, so that the gap first shrinks. Without any delay it is " +
+	"larger the wider the channels, since a takeover takes longer. PrioPlus's own mean " +
 	"completion time exceeds that without delay by a tenth from%s on"
 
-// ownKnees says from which delay on PrioPlus alone is slower by a tenth.
+// ownKnees lists the delays from which on PrioPlus alone is slower by a tenth.
 func ownKnees(r *experiment.Results) (text string) {
 	for i, c := range r.Cells() {
 		at := math.Inf(1)
@@ -108,7 +105,7 @@ func ownKnees(r *experiment.Results) (text string) {
 	return text
 }
 
-// gapOf is the mean of the seeds.
+// gapOf returns the mean of the seeds.
 func gapOf(c experiment.Pool) experiment.Series {
 	var mean experiment.Series
 	seeds := c.Seeds()
@@ -124,7 +121,7 @@ func gapOf(c experiment.Pool) experiment.Series {
 	return mean
 }
 
-// knee is the smallest delay at which the gap is larger than without by a quarter and 0.1.
+// knee returns the smallest delay at which the gap exceeds that without delay by a quarter and 0.1.
 func knee(gap experiment.Series) float64 {
 	for k, y := range gap.Y {
 		if y > 1.25*gap.Y[0]+0.1 {
@@ -134,8 +131,8 @@ func knee(gap experiment.Series) float64 {
 	return math.Inf(1)
 }
 
-// runDelayed runs priorities 3 to 6, two flows each, from the lowest on, with a delay of up
-// to r µs where they arrive. It answers their completion times in seconds.
+// runDelayed runs priorities 3 to 6, two flows each, from the lowest on, with a delay of up to r µs
+// at their arrival. It returns their completion times in seconds.
 func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, error) {
 	size := experiment.At(j.Scale, units.Bytes(4_000_000), 1_000_000)
 	var flows list
@@ -170,7 +167,7 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 			return net
 		},
 		Source: &flows, Priority: func(f workload.Flow) int { return f.Class },
-		Around: func(c cc.Control) cc.Control { return whole{c} },
+		Around: func(c cc.Factory) cc.Factory { return whole{c} },
 	}
 	out, err := l.run(j)
 	if err != nil {
@@ -183,13 +180,13 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 	return times, nil
 }
 
-// whole is congestion control that takes all of the delay for the fabric's: what the hosts add
+// whole is congestion control that attributes all of the delay to the fabric: the delay in hosts
 // counts.
-type whole struct{ cc.Control }
+type whole struct{ cc.Factory }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (w whole) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := w.Control.New(path)
+	a, err := w.Factory.New(path)
 	if n, ok := a.(*noisyFlow); ok {
 		n.whole = true
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig14: all sizes in every priority, so that size and priority can be told apart.
+// fig14: all sizes in every priority, which separates the effects of size and priority.
 var fig14 = &experiment.Experiment{
 	ID: "prioplus/fig14",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -98,7 +98,7 @@ var fig14 = &experiment.Experiment{
 			return claims.Number(of(virtualSwift, class, subRTT).Mean() / of(ideal, class,
 				subRTT).Mean())
 		}
-		r.Claim("probe-cost", claims.Value{}.With("middle", cost(middle)).With("low", cost(low)))
+		r.Claim("probe-cost", experiment.With("middle", cost(middle)).With("low", cost(low)))
 		r.Claim("d2tcp-high", least)
 		largest := func(s scheme) float64 {
 			var all experiment.Values
@@ -107,9 +107,9 @@ var fig14 = &experiment.Experiment{
 			}
 			return all.Mean()
 		}
-		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly tell priorities apart: of the highest "+
-			"one large flows take %.1f times as long as under PrioPlus, of the low ones %.1f "+
-			"times, which are more and longer. Its parameters behind the figure are not disclosed",
+		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly separate priorities: large flows of "+
+			"the highest take %.1f times as long as under PrioPlus, those of the low ones, which "+
+			"are more and longer, %.1f times. Its parameters behind the figure are not disclosed",
 			of(deadlines, high, "large").Mean()/of(virtualSwift, high, "large").Mean(),
 			of(deadlines, low, "large").Mean()/of(virtualSwift, low, "large").Mean())
 		r.Claim("large-vs-d2tcp", 1-largest(virtualSwift)/largest(deadlines))
@@ -137,7 +137,7 @@ var fig14 = &experiment.Experiment{
 }
 
 const exceeds = "a flow of the highest priority that begins with a BDP into a queue at a target " +
-	"below exceeds its own D_limit and stops, as Algorithm 1 has it"
+	"below exceeds its own D_limit and stops according to Algorithm 1"
 
 // The classes of priorities, by how PrioPlus's flows start, and the sizes of flows.
 const (
@@ -150,7 +150,7 @@ var (
 	fig14Sizes   = []string{subRTT, "middle", "large"}
 )
 
-// startClass is the class of a priority: the highest one, those above the lower half, and the
+// startClass returns the class of a priority: the highest one, those above the lower half, and the
 // others.
 func startClass(priority, n int) string {
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig16: what it costs when ACKs wait with the data, and HPCC, which knows no priorities.
+// fig16: the cost of ACKs that queue with the data, and HPCC, which has no priorities.
 var fig16 = &experiment.Experiment{
 	ID: "prioplus/fig16",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -35,7 +35,7 @@ var fig16 = &experiment.Experiment{
 		}
 		r.Claim("hpcc-tail",
 			slices.Min(ratios(r, "all", p99, telemetry, virtualSwift, fig16Counts...)))
-		r.Claim("hpcc-small", claims.Value{}.With("small", of("small")).With("large", of("large")))
+		r.Claim("hpcc-small", experiment.With("small", of("small")).With("large", of("large")))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		classes := []string{"all", "small", "middle", "large"}

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig19: how far n Swift flows in step let the queue swing (appendix D).
+// fig19: the swing of the queue under n synchronised Swift flows (appendix D).
 var fig19 = &experiment.Experiment{
 	ID:    "prioplus/fig19",
 	Seeds: func(experiment.Scale) int { return 1 }, // nothing is random
@@ -21,11 +21,12 @@ var fig19 = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		n := j.Params.(int)
-		// A share of what the target holds: W_AI alone would take 10 ms to get there.
+		// A share of what the target holds: W_AI alone would take 10 ms to reach it.
 		const held = bdp + 20e-6*float64(rate)/8/packet
 		spec, err := cc.Parse(
 			fmt.Sprintf(
-				"swift:base_target=rtt+20us,per_hop=0s,fs_range=0s,ai=%g,beta=0.8,max_mdf=0.5,init_cwnd=%g",
+				"swift:base_target=rtt+20us,per_hop=0s,fs_range=0s,ai=%g,"+
+					"beta=0.8,max_mdf=0.5,init_cwnd=%g",
 				fig19WAI/packet, held/float64(n)))
 		if err != nil {
 			return err
@@ -80,22 +81,21 @@ var fig19 = &experiment.Experiment{
 			x, y = append(x, float64(n)), append(y, c.Values("swing").Max()*1e6)
 			bound = append(bound, swingBound(n, c.Values("target").Mean())*1e6)
 			if n == 1 || n == 10 || n == 50 {
-				q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-				queue.Add(c.Name, q.X, q.Y)
+				c.Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(queue, c.Name)
 			}
 		}
 		return []figure.Figure{swing.Add("simulated", x, y).Add("bound", x, bound), queue}
 	},
 }
 
-const wholePackets = "a window lets whole packets go: n flows in step add n packets to the queue " +
-	"at once, 89 ns each, where the formula has n times " +
-	"150 B; from 20 flows on they are in step no longer, since each is clocked by ACKs of its own"
+const wholePackets = "a window releases whole packets: n synchronised flows add n packets to the " +
+	"queue at once, 89 ns each, where the formula has n times 150 B; from 20 flows on they are " +
+	"not synchronised any more, since each is clocked by its own ACKs"
 
 const fig19WAI = 150.0 // bytes on the wire (section 5)
 
-// swingBound is appendix D's, in seconds, for a target in seconds: a step of all flows beyond the
-// target, and the cut that follows. The paper prints max for min.
+// swingBound returns appendix D's bound, in seconds, for a target in seconds: a step of all flows
+// beyond the target, and the cut that follows. The paper prints max for min.
 func swingBound(n int, target float64) float64 {
 	step := float64(n) * fig19WAI * 8 / float64(rate)
 	return step + min(0.8*step/target, 0.5)*target

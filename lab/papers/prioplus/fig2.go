@@ -6,17 +6,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// chips are switches and the buffer they have for each Tb/s of their ports (section 2.2).
+// chips are switches and their buffer for each Tb/s of their ports (section 2.2).
 var chips = []struct {
 	name   string
-	buffer units.Bytes // of each Tb/s
+	buffer units.Bytes // for each Tb/s
 }{{"Trident2", 9_400_000}, {"Tomahawk4", 4_400_000}}
 
-// lossless is what a port needs beyond PFC's threshold for each lossless queue, by the artifact's
-// rule: three link delays at line rate.
+// lossless is the space that a port needs beyond PFC's threshold for each lossless queue, by the
+// artifact's rule: three link delays at line rate.
 func lossless(rate units.BitRate, delay units.Duration) units.Bytes { return rate.Bytes(3 * delay) }
 
-// fig2: headroom of lossless queues eats the buffer that they share.
+// fig2: headroom of lossless queues takes the buffer that they share.
 var fig2 = &experiment.Experiment{
 	ID:    "prioplus/fig2",
 	Seeds: oneSeed,
@@ -29,7 +29,7 @@ var fig2 = &experiment.Experiment{
 			j.Value("buffer", float64(chip.buffer))
 			left := j.Series(chip.name)
 			for n := range most + 1 {
-				// Whatever the number of ports: buffer and headroom both grow with it.
+				// The number of ports does not matter: buffer and headroom are proportional to it.
 				taken := units.Bytes(n) * (lossless(rate, 3*units.Microsecond) + reserve)
 				left.Add(float64(n), 1-float64(taken)/(float64(chip.buffer)*float64(rate)/1e12))
 			}
@@ -51,12 +51,11 @@ var fig2 = &experiment.Experiment{
 		p := figure.Lines("shared", "Buffer left to share, 100 Gb/s ports, links of 3 µs",
 			"lossless priorities", "part of the buffer")
 		for _, chip := range chips {
-			s := r.Series(chip.name)
-			p.Add(chip.name, s.X, s.Y)
+			r.Series(chip.name).Draw(p, chip.name)
 		}
 		return []figure.Figure{p}
 	},
 }
 
-// oneSeed is for what has nothing random.
+// oneSeed is the number of seeds of experiments without randomness.
 func oneSeed(experiment.Scale) int { return 1 }

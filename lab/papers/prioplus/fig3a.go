@@ -51,8 +51,8 @@ var fig3a = &experiment.Experiment{
 		if r.Scale == experiment.Small {
 			r.Note("not-strict", "alpha begins at 1 and has g = 1/256: 10 MB end after three "+
 				"cuts of the flow with the far deadline, the last one still by alpha^d = 0.5, "+
-				"and near 1 deadlines hardly matter. Begun with alpha 0.1 the same 10 MB give "+
-				"0.537 (seed 1)")
+				"and near 1 deadlines hardly matter. With an initial alpha of 0.1 the same 10 MB "+
+				"give 0.537 (seed 1)")
 		}
 		r.Claim("full-link", r.Values("util").Min())
 		r.Claim("late", r.Values("late").Mean())
@@ -62,12 +62,11 @@ var fig3a = &experiment.Experiment{
 	},
 }
 
-// goodput draws what keep took down, of the first seed.
+// goodput draws the record of keep, of the first seed.
 func goodput(r experiment.Pool, title string, classes ...string) figure.Figure {
 	p := figure.Lines("goodput", title, "time (ms)", "goodput (Gb/s)")
 	for _, c := range classes {
-		s := r.Seeds()[0].Series(c).Scaled(1e3, 1e-9)
-		p.Add(c, s.X, s.Y)
+		r.Seeds()[0].Series(c).Scaled(1e3, 1e-9).Draw(p, c)
 	}
 	return p
 }

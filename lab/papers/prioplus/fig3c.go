@@ -8,14 +8,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// pacing is what becomes of a packet that waits when the rate changes: re-timed by our transport;
-// in the published simulator its time is fixed when the one before leaves.
+// pacing is what happens to a waiting packet when the rate changes: our transport re-times it; the
+// published simulator fixes its time when the packet before leaves.
 type pacing struct{ KeepGaps bool }
 
 const ours, published = "re-timed", "gaps kept"
 
-// fig3c: many low Swift flows without target scaling, and a high one. What is claimed is judged by
-// our pacing; the published one shows where the difference comes from.
+// fig3c: many low Swift flows without target scaling, and a high one. The claims are judged with
+// our pacing; the published one shows the reason for the difference.
 var fig3c = &experiment.Experiment{
 	ID: "prioplus/fig3c",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -24,7 +24,7 @@ var fig3c = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		count := experiment.At(j.Scale, 300, 100)
-		// A packet at the start: the published run begins with a queue of 300 packets, not of 300
+		// One packet at the start: the published run begins with a queue of 300 packets, not of 300
 		// BDP.
 		low, err := swift(5*units.Microsecond, false, start(1))
 		if err != nil {
@@ -53,10 +53,7 @@ var fig3c = &experiment.Experiment{
 		j.Value("high", group(r.Traces[:1], 2100*us, 3000*us)/group(r.Traces, 2100*us, 3000*us))
 		keep(j, "high", r.Traces[:1])
 		keep(j, "low", r.Traces[1:])
-		queue := j.Series("queue")
-		for at := units.Duration(0); at < config.Until; at += 10 * us {
-			queue.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+10*us)))
-		}
+		j.Means("queue", r.Queues[0].Length, 10*us, config.Until)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
@@ -64,9 +61,9 @@ var fig3c = &experiment.Experiment{
 		swing := func(c experiment.Pool) float64 {
 			return c.Values("p95").Mean() - c.Values("p5").Mean()
 		}
-		const cause = "our transport re-times a packet that waits when its rate changes; in the " +
-			"published simulator it has got its time when the one before left, so that each cut " +
-			"comes a packet's gap later. With that rule alone, in this run: "
+		const cause = "our transport re-times a waiting packet when its rate changes; in the " +
+			"published simulator its time is fixed when the packet before leaves, so that each " +
+			"cut takes effect a packet's gap later. With that rule alone, in this run: "
 		if r.Scale == experiment.Full {
 			r.Claim("under-utilised", us.Values("util").Mean())
 			r.Note("under-utilised", cause+"%.3f", theirs.Values("util").Mean())
@@ -80,8 +77,7 @@ var fig3c = &experiment.Experiment{
 		queue := figure.Steps("queue", "Queue under many Swift flows without target scaling",
 			"time (ms)", "queue (KB)")
 		for _, c := range []string{ours, published} {
-			q := r.Cell(c).Seeds()[0].Series("queue").Scaled(1e3, 1e-3)
-			queue.Add(c, q.X, q.Y)
+			r.Cell(c).Seeds()[0].Series("queue").Scaled(1e3, 1e-3).Draw(queue, c)
 		}
 		return []figure.Figure{goodput(r.Cell(ours), "Swift without target scaling", "high", "low"),
 			queue}

@@ -9,8 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig3d: low Swift flows that begin at line rate behind high ones, and must find out when those
-// end.
+// fig3d: low Swift flows that begin at line rate behind high ones, and must detect when those end.
 var fig3d = &experiment.Experiment{
 	ID: "prioplus/fig3d",
 	Run: func(j *experiment.Job) error {
@@ -59,7 +58,7 @@ var fig3d = &experiment.Experiment{
 		r.Claim("start-hurts", r.Values("least").Mean())
 		r.Claim("slow-restart", experiment.Seconds(r.Values("refill").Min()))
 		r.Note("probe-gap", "the high flows end after 0.6 ms, when the low windows are still at "+
-			"two packets: 2 Gb/s, as in the published run. 100 Mb/s would take longer flows")
+			"two packets: 2 Gb/s, as in the published run. To reach 100 Mb/s takes longer flows")
 		r.Claim("probe-gap", experiment.Seconds(r.Values("gap").Mean()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -68,7 +67,7 @@ var fig3d = &experiment.Experiment{
 	},
 }
 
-// largestGap is the longest time between two packets, the later of which left within a span.
+// largestGap returns the longest time between two packets of which the later left within a span.
 func largestGap(sent []units.Time, from, to units.Duration) units.Duration {
 	gap := units.Duration(0)
 	for i := 1; i < len(sent); i++ {

@@ -26,7 +26,7 @@ var fig4 = &experiment.Experiment{
 		config.Interval, config.Jitter = bin, 0
 		watched := watch{from: 200 * units.Microsecond}
 		r, err := config.Run(j.Context(), []sim.Flow{
-			{Control: low, Heard: watched.heard},
+			{Control: low, OnEvent: watched.heard},
 			{Start: units.Millisecond, Bytes: 12_000_000, Control: high},
 			{Start: 4 * units.Millisecond, Bytes: 12_000_000, Control: high},
 		})
@@ -46,7 +46,7 @@ var fig4 = &experiment.Experiment{
 		second := r.Traces[2]
 		j.Value("takeover",
 			seconds(binsOf(bin, r.Traces[2:]).takeover(all, second.Start, second.Finish)))
-		// no more than one sees
+		// too small to see
 		for k := 0; k < len(watched.delay.X); k += 1 + len(watched.delay.X)/2000 {
 			j.Series("delay").Add(watched.delay.X[k], watched.delay.Y[k])
 		}
@@ -59,10 +59,9 @@ var fig4 = &experiment.Experiment{
 			phases = append(phases, claims.Text([...]string{"send", "probe"}[int(p)]))
 		}
 		r.Claim("phases", claims.List(phases...))
-		r.Note("phases", "after its first stop of each the low flow comes back for 0.1 ms: it "+
-			"gave up a whole BDP at oneSeed, the high flow adds a quarter of one "+
-			"in a round trip, and so the first probe, 28 µs later, finds room in the queue; the "+
-			"second stop lasts")
+		r.Note("phases", "after its first stop of each the low flow returns for 0.1 ms: it gave "+
+			"up a whole BDP at once, the high flow adds a quarter of one in a round trip, and so "+
+			"the first probe, 28 µs later, finds room in the queue; the second stop lasts")
 		r.Claim("probe-only", r.Values("silent")[0])
 		r.Claim("adaptive-step", experiment.Seconds(r.Values("takeover")[0]))
 	},
@@ -70,8 +69,7 @@ var fig4 = &experiment.Experiment{
 		p := figure.Lines("goodput", "A flow of priority 2, and two of priority 6", "time (ms)",
 			"goodput (Gb/s)")
 		for _, name := range []string{"priority 2", "priority 6, first", "priority 6, second"} {
-			g := r.Series(name).Scaled(1e3, 1e-9)
-			p.Add(name, g.X, g.Y)
+			r.Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 		}
 		d := r.Series("delay").Scaled(1e3, 1e6)
 		delay := figure.Points("delay", "Delays that the flow of priority 2 hears of: D_target "+
@@ -80,7 +78,7 @@ var fig4 = &experiment.Experiment{
 	},
 }
 
-// phase is what a flow does from a moment on.
+// phase is what a flow does from a time on.
 type phase struct {
 	from  units.Duration
 	state int
@@ -91,15 +89,15 @@ const (
 	probes
 )
 
-// watch takes down when a flow sends, and when it stopped and probes.
+// watch records when a flow sends, and when it stopped and probes.
 type watch struct {
-	from  units.Duration // what was before does not count
+	from  units.Duration // earlier events do not count
 	all   []phase
 	sent  []sending
 	delay experiment.Series
 }
 
-// sending is a packet that left.
+// sending records a packet that left.
 type sending struct {
 	at    units.Duration
 	bytes units.Bytes
@@ -121,7 +119,7 @@ func (w *watch) heard(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 	}
 }
 
-// phases are those of at least so long.
+// phases returns the phases of at least a given length.
 func (w *watch) phases(least, end units.Duration) (long []phase) {
 	for i, p := range w.all {
 		until := end
@@ -136,7 +134,7 @@ func (w *watch) phases(least, end units.Duration) (long []phase) {
 	return long
 }
 
-// sentWhileStopped is what left later than a round trip after a stop, before the flow resumed.
+// sentWhileStopped counts what left later than a round trip after a stop, before the flow resumed.
 func (w *watch) sentWhileStopped(rtt units.Duration) (sum units.Bytes) {
 	for i, p := range w.all {
 		if p.state == sends {

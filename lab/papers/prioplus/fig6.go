@@ -5,11 +5,9 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -18,7 +16,7 @@ import (
 const (
 	fig6Hop     = units.Microsecond
 	fig6Service = 2 * units.Microsecond
-	fig6Payload = transport.MTU4096
+	fig6Payload = 4 * units.KiB
 	fig6Packet  = fig6Payload + sim.Overhead
 	fig6Window  = 3 // packets, which just fill the path: a round trip of 4 hops and one service
 )
@@ -28,8 +26,8 @@ var fig6 = &experiment.Experiment{
 	ID:    "prioplus/fig6",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
-		for name, every := range map[string]int{"dual": 2, "every": 1} {
-			a, err := runFig6(j.Seed, every)
+		for i, name := range []string{"dual", "every"} {
+			a, err := runFig6(j, 2-i)
 			if err != nil {
 				return err
 			}
@@ -63,24 +61,24 @@ var fig6 = &experiment.Experiment{
 	},
 }
 
-func runFig6(seed uint64, every int) (*adaptive, error) {
-	net := fabric.New(fabric.Config{Seed: seed})
-	sw := net.AddSwitch("switch", fabric.SwitchConfig{})
-	var host fabric.HostConfig
-	net.Connect(net.AddHost(host), sw, fabric.Link{Rate: 800 * units.Gbps, Delay: fig6Hop})
-	net.Connect(net.AddHost(host), sw,
-		fabric.Link{Rate: units.BitRate((fig6Packet).Bits()) *
-			units.BitRate(units.Second/fig6Service), Delay: fig6Hop})
+func runFig6(j *experiment.Job, every int) (*adaptive, error) {
 	a := &adaptive{window: fig6Window, every: every, warm: 5}
-	cl, err := sim.New(sim.Scenario{Topology: sim.On(net), Seed: seed,
-		Hosts: sim.Hosts{PathMTU: fig6Payload}, Scheme: sim.Scheme{Control: a}})
-	if err != nil {
-		return nil, err
-	}
-	if _, err := cl.Start(workload.Flow{Src: 0, Dst: 1, Bytes: units.MiB}); err != nil {
-		return nil, err
-	}
-	return a, net.Run(units.Time(300 * units.Microsecond))
+	bottleneck := units.BitRate(fig6Packet.Bits()) * units.BitRate(units.Second/fig6Service)
+	_, err := sim.Scenario{
+		Topology: sim.Custom(func(p fabric.Parts) *fabric.Network {
+			net := fabric.New(p.Config)
+			sw := net.AddSwitch("switch", p.Switch)
+			for _, rate := range []units.BitRate{800 * units.Gbps, bottleneck} {
+				net.Connect(p.AddHost(net), sw, fabric.Link{Rate: rate, Delay: fig6Hop})
+			}
+			return net
+		}),
+		Hosts:    sim.Hosts{PathMTU: fig6Payload},
+		Workload: sim.Workload{Flows: []sim.Flow{{From: 0, To: 1, Control: a}}},
+		Seed:     j.Seed,
+		Until:    295 * units.Microsecond,
+	}.Run(j.Context())
+	return a, err
 }
 
 // fig6Target is the D_target of the figure in hops, without the packet's own service.

@@ -20,7 +20,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig7: the noise of delays, and what the filter of two samples makes of it.
+// fig7: the noise of delays, and the effect of the filter of two samples on it.
 var fig7 = &experiment.Experiment{
 	ID:    "prioplus/fig7",
 	Seeds: oneSeed,
@@ -64,8 +64,8 @@ var fig7 = &experiment.Experiment{
 		probe := r.Values("our probe")
 		r.Claim("our-port", data[3]/data[1])
 		r.Note("our-port", "bin/roce_channels -d loop:, 100 000 packets and as many probes "+
-			"rather than a million, software stamps, others beside it on the machine; packets: "+
-			"mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
+			"instead of a million, software time stamps, other programs beside it on the "+
+			"machine; packets: mean %.2f µs, median %.2f, p99.85 %.1f; probes %.2f, %.2f, %.1f",
 			data[0], data[1], data[3], probe[0], probe[1], probe[3])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -76,8 +76,8 @@ var fig7 = &experiment.Experiment{
 }
 
 // pairs draws acks independent samples, each beyond the limit with probability p, and counts how
-// often a filter of two stops a flow. Between two beyond the limit are as many as a geometric
-// distribution says.
+// often a filter of two stops a flow. The number of samples between two beyond the limit is
+// geometric.
 func pairs(random *rand.Rand, p float64, acks int) (n int) {
 	first := false // the sample before was beyond, and the filter has not counted it yet
 	for at := 0; ; {
@@ -94,8 +94,8 @@ func pairs(random *rand.Rand, p float64, acks int) (n int) {
 	}
 }
 
-// ourNoise takes down what the program made for it finds of two ports of this machine, in packets
-// of 1024 B and probes, in microseconds.
+// ourNoise records the noise that roce_channels measures between two ports of this machine, for
+// packets of 1024 B and probes, in microseconds.
 func ourNoise(j *experiment.Job) error {
 	here, err := os.Executable()
 	if err != nil {
@@ -120,20 +120,19 @@ func ourNoise(j *experiment.Job) error {
 	for _, what := range []string{"data", "probe"} {
 		n, ok := found.Noise[what]
 		if !ok {
-			return fmt.Errorf("%v: it says nothing of the noise of %s", program, what)
+			return fmt.Errorf("%v: its output has no noise of %s", program, what)
 		}
 		j.Value("our "+what, n.Mean, n.P50, n.P99, n.P9985, n.Max)
 	}
 	return nil
 }
 
-// rank is the nearest-rank percentile of sorted values, of which there are too many to sort each
-// time.
+// rank returns the nearest-rank percentile of sorted values, which are too many to sort each time.
 func rank(sorted experiment.Values, p float64) float64 {
 	return sorted[max(1, int(math.Ceil(p/100*float64(len(sorted)))))-1]
 }
 
-// keepRanks takes down every half percentile.
+// keepRanks records every half percentile.
 func keepRanks(j *experiment.Job, name string, sorted experiment.Values) {
 	for p := 0.0; p <= 100; p += 0.5 {
 		j.Value(name, rank(sorted, p))

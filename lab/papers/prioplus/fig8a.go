@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-var fig8aStairs = testbedStairs(func(p int) (cc.Control, error) {
+var fig8aStairs = testbedStairs(func(p int) (cc.Factory, error) {
 	return virtual(testbedTable, p, testbedWAI)
 })
 
@@ -23,7 +23,7 @@ var fig8a = &experiment.Experiment{
 		r.Claim("order-after", fig8aStairs.of(r.Pool, "next", claims.Number))
 		r.Claim("refill", fig8aStairs.of(r.Pool, "refill", experiment.Seconds))
 		r.Claim("full-link", r.Values("util").Min())
-		r.Note("wire-agrees", "not compared: make fig8-dpdk plays it over ports in real time, at "+
+		r.Note("wire-agrees", "not compared: make fig8-dpdk runs it over ports in real time, at "+
 			"the rate and with the channels that the machine allows, and judges the order itself")
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-var fig8bStairs = testbedStairs(func(p int) (cc.Control, error) {
+var fig8bStairs = testbedStairs(func(p int) (cc.Factory, error) {
 	return plain(units.Duration(4*p)*units.Microsecond, testbedWAI)
 })
 

@@ -36,7 +36,7 @@ var fig9 = &experiment.Experiment{
 		flows := sim.Many(4, sim.Flow{Control: control})
 		for i := range flows {
 			delays := j.Series("delay") // of the first flow
-			flows[i].Heard = func(ev *cc.Event, a cc.Algorithm, at units.Duration) {
+			flows[i].OnEvent = func(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 				delay, ok := ev.FabricDelay()
 				if !ok || ev.Probe || ev.Packets == 0 {
 					return
@@ -69,7 +69,7 @@ var fig9 = &experiment.Experiment{
 		r.Claim("tamed", prioplus.Values("beyond").Mean())
 		if r.Scale == experiment.Small {
 			r.Note("tamed", "the flows stop and estimate until 5 ms, and are below 1 %% after "+
-				"that: 20 ms have it, 10 ms do not")
+				"that: runs of 20 ms show it, runs of 10 ms do not")
 		}
 		r.Claim("swift-overshoots",
 			swift.Values("beyond").Mean()/(prioplus.Values("beyond").Mean()+0.001))
@@ -78,10 +78,7 @@ var fig9 = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.Lines("delay", "Delay of one of four flows, W_AI 0.75 packets, D_target 37 "+
 			"µs, D_limit 39.4 µs", "time (ms)", "delay (µs)")
-		for _, c := range r.Cells() {
-			d := c.Seeds()[0].Series("delay").Scaled(1e3, 1e6)
-			p.Add(c.Name, d.X, d.Y)
-		}
+		r.Curves(p, "delay", 1e3, 1e6)
 		return []figure.Figure{p}
 	},
 }

@@ -10,9 +10,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Flow scheduling (section 6.2): WebSearch in a fat tree, and smaller flows have higher priorities.
+// Flow scheduling (section 6.2): WebSearch in a fat tree, where smaller flows have higher
+// priorities.
 
-// schedulingCell is a scheme and how many priorities there are.
+// schedulingCell is a scheme and a number of priorities.
 type schedulingCell struct {
 	Scheme     scheme
 	Priorities int
@@ -31,8 +32,8 @@ func schedulingCells(cells ...schedulingCell) []experiment.Cell {
 	return out
 }
 
-// fatTree is the network of flow scheduling. The published configuration lets
-// flows arrive for 2 ms; about 300 do in the small one.
+// fatTree is the network of flow scheduling. The published configuration has arrivals for 2 ms;
+// about 300 flows arrive in the small one.
 type fatTree struct {
 	k    int
 	rate units.BitRate
@@ -44,7 +45,7 @@ func fatTreeAt(s experiment.Scale) fatTree {
 		fatTree{4, 25 * units.Gbps, 16 * units.Millisecond})
 }
 
-// large fills in what all runs in it have in common.
+// large sets what all runs in the network have in common.
 func (t fatTree) large(seed uint64, s scheme, n int) large {
 	link := fabric.Link{Rate: t.rate, Delay: units.Microsecond}
 	return large{
@@ -60,7 +61,7 @@ func (t fatTree) hosts() int { return t.k * t.k * t.k / 4 }
 // capacity is the payload that a link carries.
 func (t fatTree) capacity() units.BitRate { return t.rate * payload / (payload + sim.Overhead) }
 
-// runScheduling simulates a cell and takes down completion times by class of size.
+// runScheduling simulates a cell and records completion times by class of size.
 func runScheduling(j *experiment.Job) error {
 	c := j.Params.(schedulingCell)
 	r, err := runs.Of(j, c, func() (*outcome, error) {
@@ -96,8 +97,8 @@ func runScheduling(j *experiment.Job) error {
 	return nil
 }
 
-// equalBytes parts sizes into n groups that have as many bytes each, and answers the largest size
-// of each but the last. The paper does not say how it parts them.
+// equalBytes divides sizes into n groups of equal total bytes, and returns the largest size of each
+// but the last. The paper does not give its division.
 func equalBytes(sizes *workload.Sizes, n int) []units.Bytes {
 	const steps = 100_000
 	total := 0.0
@@ -116,7 +117,7 @@ func equalBytes(sizes *workload.Sizes, n int) []units.Bytes {
 	return bounds
 }
 
-// sizeGroup is the group, from 0 for the smallest, that a size is in.
+// sizeGroup returns the group, from 0 for the smallest, of a size.
 func sizeGroup(size units.Bytes, bounds []units.Bytes) int {
 	for i, b := range bounds {
 		if size <= b {

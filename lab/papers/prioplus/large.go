@@ -11,7 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// largeExperiments are those of section 6.2, its appendices, and what else needs large networks.
+// largeExperiments are the experiments of section 6.2 and its appendices, and others that need
+// large networks.
 var largeExperiments = []*experiment.Experiment{fig11a, fig11b, fig11c, fig11d, fig12a, fig12b,
 	fig12c, fig13, fig14, fig15, fig16, fig17, fig18, fig19}
 
@@ -21,31 +22,31 @@ type large struct {
 	Priorities priorities
 	Seed       uint64
 
-	// Build makes the network of parts, and Ports is how many ports of Link its switches have,
-	// which Buffer is for.
+	// Build adds the parts of the network. Its switches have Ports ports of Link, for which Buffer
+	// is sized.
 	Build  func(fabric.Parts) *fabric.Network
 	Link   fabric.Link
 	Ports  int
 	Buffer units.Bytes
 	Lossy  bool // no PFC, and selective repeat
-	// Around, unless nil, answers what stands in for the congestion control of a flow.
-	Around func(cc.Control) cc.Control
+	// Around, if set, returns the replacement of a flow's congestion control.
+	Around func(cc.Factory) cc.Factory
 
 	Source   workload.Source
 	Priority func(workload.Flow) int // larger is higher
-	Span     units.Duration          // about how long flows arrive
-	// how long the run takes, where there is no end of flows; else 0
+	Span     units.Duration          // approximate time of arrivals
+	// length of the run if flows do not end; else 0
 	Period units.Duration
 }
 
-// runs are those that several experiments look at.
-var runs experiment.Once[*outcome]
+// runs are shared by several experiments.
+var runs experiment.Memo[*outcome]
 
-// outcome is what came of it.
+// outcome is the result of a run.
 type outcome struct {
 	Flows       []finished
-	PausesSent  float64 // PAUSE frames of switches, the ends of pauses not counted
-	PausedShare float64 // of the time of all ports and queues, added up, for each port
+	PausesSent  float64 // PAUSE frames of switches, without those that end pauses
+	PausedShare float64 // fraction of the time, summed over all ports and queues, for each port
 	Drops, Sent float64 // packets
 }
 
@@ -57,7 +58,7 @@ type finished struct {
 	BDP      units.Bytes // of the pair
 }
 
-// class is the paper's name for flows of this size; it gives no bounds.
+// class returns the paper's name for flows of this size; it gives no bounds.
 func (f finished) class() string {
 	switch {
 	case f.Bytes < 100_000:
@@ -92,11 +93,11 @@ func (l large) run(j *experiment.Job) (*outcome, error) {
 	return r, nil
 }
 
-// scenario is the run as what sim runs.
+// scenario returns the run as a scenario of package sim.
 func (l large) scenario() sim.Scenario {
 	s := sim.Scenario{
 		Topology: sim.Custom(l.Build),
-		// A nanosecond into a host, so that there is an endpoint delay to be told.
+		// A nanosecond into a host, so that there is an endpoint delay to report.
 		Hosts: sim.Hosts{
 			// 8.4 ms; the artifact has 10
 			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload, Timeout: 11,
@@ -135,7 +136,7 @@ func (l large) scenario() sim.Scenario {
 	return s
 }
 
-// count adds up what the ports have counted.
+// count sums the ports' counters.
 func (r *outcome) count(net *fabric.Network, took units.Duration) {
 	ports := 0.0
 	add := func(p *fabric.Port) {

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Groups have as many bytes each, and the smallest sizes come first.
+// Groups have equal bytes, and the smallest sizes come first.
 func TestEqualBytes(t *testing.T) {
 	assert.Empty(t, equalBytes(workload.WebSearch, 1))
 	bounds := equalBytes(workload.WebSearch, 8)
@@ -52,7 +52,7 @@ func TestClassesOfData(t *testing.T) {
 			}},
 		})
 		require.NoError(t, err)
-		require.NoError(t, cl.Introduce())
+		require.NoError(t, cl.ResolveAddresses())
 		begin := net.Now()
 		flows := list{{Src: 0, Dst: 1, Bytes: 1_000_000, Class: higher},
 			{ID: 1, Src: 0, Dst: 2, Bytes: 1_000_000, Class: 1 - higher}}

@@ -12,11 +12,11 @@ type bins struct {
 	rate  []float64 // bit/s
 }
 
-// binsOf adds up the goodput of flows, which was taken in intervals of width.
+// binsOf sums the goodput of flows, which was measured in intervals of width.
 func binsOf(width units.Duration, flows []*sim.Trace) bins {
 	b := bins{width: width}
 	for _, f := range flows {
-		for k, v := range f.Goodput.Values[1:] { // the first is before there was an interval
+		for k, v := range f.Goodput.Values[1:] { // the first is before the first interval
 			if k == len(b.rate) {
 				b.rate = append(b.rate, 0)
 			}
@@ -26,7 +26,7 @@ func binsOf(width units.Duration, flows []*sim.Trace) bins {
 	return b
 }
 
-// mean is that of the intervals within a span.
+// mean returns the mean of the intervals within a span.
 func (b bins) mean(from, to units.Duration) float64 {
 	sum, n := 0.0, 0
 	for k := int((from + b.width - 1) / b.width); k < min(int(to/b.width), len(b.rate)); k++ {
@@ -39,20 +39,20 @@ func (b bins) mean(from, to units.Duration) float64 {
 	return sum / float64(n)
 }
 
-// share is what a class has of all in a span.
+// share returns the class's part of all goodput in a span.
 func (b bins) share(all bins, from, to units.Duration) float64 {
 	return b.mean(from, to) / all.mean(from, to)
 }
 
-// The catalogue's words (common.yaml): a take-over and a refill hold for so long, in steps of a
+// The catalogue's definitions (common.yaml): how long a takeover and a refill hold, in steps of a
 // bin.
 const (
 	heldFor = 500 * units.Microsecond
 	bin     = 50 * units.Microsecond
 )
 
-// takeover is how long after start the class has 0.9 of all that is through for 500 µs, or until it
-// ends.
+// takeover returns how long after start the class has 0.9 of all goodput for 500 µs, or until its
+// end.
 func (b bins) takeover(all bins, start, end units.Duration) units.Duration {
 	for at := (start + bin - 1) / bin * bin; at < end; at += bin {
 		if b.share(all, at, min(at+heldFor, max(end, at+bin))) >= 0.9 {
@@ -62,20 +62,13 @@ func (b bins) takeover(all bins, start, end units.Duration) units.Duration {
 	return units.Forever
 }
 
-// refill is how long after stop the total begins to stay at 0.9 of the link for 500 µs, bin by bin.
+// refill returns how long after stop the total begins to stay at 0.9 of the link for 500 µs, in
+// steps of a bin.
 func (b bins) refill(stop units.Duration, capacity float64) units.Duration {
-	full := 0
-	for at := stop; at+bin <= units.Duration(len(b.rate))*b.width; at += bin {
-		if b.mean(at, at+bin) < 0.9*capacity {
-			full = 0
-		} else if full++; full == int(heldFor/bin) {
-			return at + bin - heldFor - stop
-		}
-	}
-	return units.Forever
+	return experiment.Refill(b.mean, stop, units.Duration(len(b.rate))*b.width, capacity)
 }
 
-// keep takes down the bins for a figure.
+// keep records the bins for a figure.
 func (b bins) keep(j *experiment.Job, name string) {
 	s := j.Series(name)
 	for k, v := range b.rate {
@@ -83,7 +76,7 @@ func (b bins) keep(j *experiment.Job, name string) {
 	}
 }
 
-// yield is how long after start b's share stays below 0.1 until end, bin by bin.
+// yield returns how long after start b's share stays below 0.1 until end, in steps of a bin.
 func (b bins) yield(all bins, start, end units.Duration) units.Duration {
 	at := end
 	for at-bin >= start && b.share(all, at-bin, at) < 0.1 {
@@ -95,7 +88,7 @@ func (b bins) yield(all bins, start, end units.Duration) units.Duration {
 	return at - start
 }
 
-// delivered is when so many bytes were through.
+// delivered returns when a number of bytes had arrived.
 func (b bins) delivered(bytes float64) units.Duration {
 	for k, v := range b.rate {
 		if bytes -= v / 8 * b.width.Seconds(); bytes <= 0 {

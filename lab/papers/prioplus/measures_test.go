@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// steps is a class that has these parts of a link of 1 bit/s, each for 500 µs.
+// steps returns a class that has these parts of a link of 1 bit/s, each for 500 µs.
 func steps(parts ...float64) bins {
 	b := bins{width: bin}
 	for _, part := range parts {
@@ -29,11 +29,11 @@ func TestTakeoverAndRefill(t *testing.T) {
 	all := steps(1, 1, 1, 1, 1, 1)
 	late := steps(0, 0, 0.5, 1, 1, 1)
 	assert.InDelta(t, 0.75, late.share(all, ms, 2*ms), 1e-12)
-	// 0.9 of the mean of 500 µs: a tenth of them may still be at a half, and then some.
+	// 0.9 of the mean of 500 µs: up to a tenth of them may still be at a half.
 	assert.Equal(t, 400*us, late.takeover(all, ms, 3*ms))
 	assert.Equal(t, units.Forever, steps(0, 0, 0.5, 0.5, 0.5, 0.5).takeover(all, ms, 3*ms))
 	assert.Equal(t, 500*us, steps(0, 0, 0.5, 1, 0, 0).takeover(all, ms, 1600*us),
-		"until its end, which comes sooner")
+		"until its end, which is earlier")
 
 	assert.Equal(t, 500*us, late.refill(ms, 1), "every bin must be full")
 	assert.Equal(t, units.Duration(0), all.refill(ms, 1))
@@ -41,7 +41,7 @@ func TestTakeoverAndRefill(t *testing.T) {
 
 	early := steps(1, 1, 0.5, 0.05, 0, 0)
 	assert.Equal(t, 500*us, early.yield(all, ms, 3*ms))
-	assert.Equal(t, units.Forever, steps(1, 1, 0, 0, 0, 1).yield(all, ms, 3*ms), "it came back")
+	assert.Equal(t, units.Forever, steps(1, 1, 0, 0, 0, 1).yield(all, ms, 3*ms), "it resumed")
 
 	assert.Equal(t, ms, steps(8, 8).delivered(1e-3))
 }

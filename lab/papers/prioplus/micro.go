@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = slices.Concat([]*experiment.Experiment{
 	fig2, fig3a, fig3b, fig3c, fig3d, table1, table2, appC, fig6, fig7, sec432, sec5, fig4, sec421,
 	fig8a, fig8b, fig9, fig10a, fig10b, fig10c, fig10d,
@@ -35,24 +35,25 @@ func micro(seed uint64, until units.Duration) sim.Bottleneck {
 	}
 }
 
-// swift is Swift as the artifact's experiments have it, with a target so far above the base RTT.
-// Scaled, the target grows by as much as the square root of the window is below that of a BDP, at
-// most four times, at a tenth of it: the paper's formula between those bounds.
+// swift returns Swift with the artifact's settings and a target this far above the base RTT. With
+// scaling, the target grows by the ratio of the square roots of a BDP and of the window, at most
+// fourfold, at a tenth of a BDP: the paper's formula between those bounds.
 func swift(above units.Duration, scaled bool, more string) (cc.Spec, error) {
 	scaling := units.Duration(0)
 	if scaled {
 		scaling = 4 * above
 	}
 	text := fmt.Sprintf(
-		"swift:base_target=rtt+%gus,per_hop=0s,fs_range=%gus,fs_min=%g,fs_max=%g,ai=%g,beta=0.8,max_mdf=0.5,max_cwnd=100000",
+		"swift:base_target=rtt+%gus,per_hop=0s,fs_range=%gus,fs_min=%g,fs_max=%g,ai=%g,"+
+			"beta=0.8,max_mdf=0.5,max_cwnd=100000",
 		above.Microseconds(), scaling.Microseconds(), 0.1*bdp, bdp, 0.0012*bdp)
 	return cc.Parse(text + more)
 }
 
-// start makes a flow begin with a window of so many packets.
+// start makes a flow begin with a window of a number of packets.
 func start(window float64) string { return fmt.Sprintf(",init_cwnd=%g", window) }
 
-// group is the flows of one class: goodput over a span, added up.
+// group returns the flows of one class: goodput over a span, summed.
 func group(flows []*sim.Trace, from, to units.Duration) float64 {
 	sum := 0.0
 	for _, f := range flows {
@@ -61,22 +62,12 @@ func group(flows []*sim.Trace, from, to units.Duration) float64 {
 	return sum
 }
 
-// keep takes down the goodput of classes of flows.
+// keep records the goodput of classes of flows.
 func keep(j *experiment.Job, name string, flows []*sim.Trace) {
-	s := j.Series(name)
-	for k, at := range flows[0].Goodput.Times {
-		sum := 0.0
-		for _, f := range flows {
-			sum += f.Goodput.Values[k]
-		}
-		s.Add(units.Duration(at).Seconds(), sum)
-	}
+	j.Curve(name, sim.Goodput(flows), 0)
 }
 
-// keepQueue takes down the mean queue toward the receiver in each interval.
+// keepQueue records the mean queue toward the receiver in each interval.
 func keepQueue(j *experiment.Job, name string, r *sim.Result, interval units.Duration) {
-	s := j.Series(name)
-	for at := units.Duration(0); at+interval <= r.End; at += interval {
-		s.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+interval)))
-	}
+	j.Means(name, r.Queues[0].Length, interval, r.End)
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// foreign is flows without virtual priority in the queue of others that have one.
+// foreign is a set of flows without virtual priority in the queue of others that have one.
 type foreign struct {
 	Algorithm string
 	Flows     int
@@ -24,12 +24,12 @@ func (f foreign) name() string {
 	return fmt.Sprintf("%d %s", f.Flows, f.Algorithm)
 }
 
-// lateMarks are dcqcn with thresholds beyond all channels.
+// lateMarks is dcqcn with thresholds beyond all channels.
 const lateMarks = "dcqcn, marked late"
 
 var foreigns = []foreign{{}, {"swift", 1}, {"swift", 4}, {"dcqcn", 1}, {"dcqcn", 4}, {lateMarks, 1}}
 
-// mixedQueue: what becomes of virtual priorities when not all of the queue has one (appendix B).
+// mixedQueue: virtual priorities when not all flows of the queue have one (appendix B).
 var mixedQueue = &experiment.Experiment{
 	ID: "beyond/vprio-mixed-queue",
 	Cells: func(experiment.Scale) (cells []experiment.Cell) {
@@ -82,9 +82,9 @@ var mixedQueue = &experiment.Experiment{
 		r.Claim("swift-ok", r.Cell("1 swift").Values("priority 5").Mean())
 		dcqcn := r.Cell("1 dcqcn")
 		late := r.Cell(foreign{lateMarks, 1}.name())
-		r.Note("dcqcn-breaks", "DCQCN is marked from 8 µs of queue on, and channel 5 keeps 20: "+
-			"it is DCQCN that starves. With the thresholds beyond the channels, "+
-			"40 and 160 µs, PrioPlus keeps %.2g",
+		r.Note("dcqcn-breaks", "DCQCN is marked from 8 µs of queue on, and channel 5 keeps 20 "+
+			"µs: DCQCN starves. With the thresholds beyond the channels, 40 and 160 µs, PrioPlus "+
+			"keeps %.2g",
 			late.Values("priority 2").Mean()+late.Values("priority 5").Mean())
 		r.Claim("dcqcn-breaks", dcqcn.Values("priority 2").Mean()+dcqcn.Values("priority 5").Mean())
 	},

@@ -27,7 +27,7 @@ var ns3Stairs = [7][4]float64{
 	{83.7, 0, 0, 0},
 }
 
-// TestAgainstNS3Stairs: in one of five draws of starts and probes at least ours leaves no more of
+// TestAgainstNS3Stairs: in at least one of five draws of starts and probes ours leaves no more of
 // the link unused than the model in its one, and gives the highest class no smaller share, within a
 // tenth.
 func TestAgainstNS3Stairs(t *testing.T) {
@@ -40,7 +40,7 @@ func TestAgainstNS3Stairs(t *testing.T) {
 				Stop: units.Duration(7-class) * units.Millisecond})...)
 	}
 	var mean [7][4]float64
-	var used, first [7]float64 // the most of the draws
+	var used, first [7]float64 // the maximum of the draws
 	const draws = 5
 	for seed := range uint64(draws) {
 		config := micro(seed+1, 7*units.Millisecond)
@@ -71,7 +71,7 @@ func TestAgainstNS3Stairs(t *testing.T) {
 	t.Log("\n" + table.String())
 }
 
-// highest is the highest class of which flows run all through a millisecond.
+// highest returns the highest class whose flows run for a whole millisecond.
 func highest(phase int) int { return min(phase, 6-phase) }
 
 func sum(g [4]float64) (all float64) {

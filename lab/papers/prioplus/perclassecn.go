@@ -25,8 +25,9 @@ func perClassCells(s experiment.Scale) []marks {
 		[]marks{{"distinct", []units.Bytes{5_000, 30_000}}, {"one", []units.Bytes{15_000, 15_000}}})
 }
 
-// perClassECN: classes of DCTCP in one queue of a switch that marks each at a length of its own, by
-// DSCP (appendix B), beside one that marks all alike. The switch needs the change, hosts none.
+// perClassECN: classes of DCTCP in one queue of a switch that marks each at its own queue length,
+// by DSCP (appendix B), beside a switch that marks all alike. Only the switch needs the change, not
+// the hosts.
 var perClassECN = &experiment.Experiment{
 	ID: "beyond/prioplus-ecn",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -78,8 +79,8 @@ var perClassECN = &experiment.Experiment{
 		distinct, one := r.Cell("distinct"), r.Cell("one")
 		r.Claim("better-than-shared", distinct.Values("top").Mean()-one.Values("top").Mean())
 		if r.Scale == experiment.Small {
-			r.Note("better-than-shared", "twenty flows at their least windows, two packets each, "+
-				"keep a queue of 25 packets at 10 Gb/s: beyond the lower threshold always, "+
+			r.Note("better-than-shared", "twenty flows at their minimum windows, two packets "+
+				"each, keep a queue of 25 packets at 10 Gb/s: always above the lower threshold, "+
 				"and close to the higher one")
 		}
 		r.Claim("not-strict", distinct.Values("lower").Min())
@@ -92,8 +93,8 @@ var perClassECN = &experiment.Experiment{
 				if c.Name == "one" {
 					k = perClassCells(r.Scale)[1].K[i]
 				}
-				g := c.Seeds()[0].Series(fmt.Sprintf("class %d", i)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("K = %d KB", int64(k)/1000), g.X, g.Y)
+				c.Seeds()[0].Series(fmt.Sprintf("class %d", i)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("K = %d KB", int64(k)/1000))
 			}
 			figures = append(figures, p)
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// plainCell is a peer that acknowledges each so many packets of a full link at most, with delays up
-// to Noise µs late, and channels that tolerate B µs.
+// plainCell is a peer that acknowledges at most each n-th packet of a full link, with delays up to
+// Noise µs late, and channels that tolerate B µs.
 type plainCell struct {
 	Packets  int
 	Noise, B float64
@@ -24,13 +24,13 @@ func (c plainCell) name() string {
 	return fmt.Sprintf("%d packets %gus B=%gus", c.Packets, c.Noise, c.B)
 }
 
-// coalesce is how long the peer collects packets.
+// coalesce returns how long the peer collects packets.
 func (c plainCell) coalesce() units.Duration {
 	return units.Duration(c.Packets-1) * testbedRate.Duration(packet)
 }
 
-// needed is the B that the peer's noise asks for: the 99.85th percentile of what a delay may be
-// late, and what an ACK may wait for the packets it is collected with.
+// needed returns the B that the peer's noise requires: the 99.85th percentile of the lateness of a
+// delay, and of the wait of an ACK for the packets with which it is collected.
 func (c plainCell) needed() float64 {
 	return 0.9985*c.Noise + c.coalesce().Microseconds() + 0.3
 }
@@ -46,7 +46,7 @@ func plainNoises(s experiment.Scale) []float64 {
 	return experiment.At(s, []float64{0, 5}, []float64{0})
 }
 
-// plainPeer: virtual priority toward a peer without the extension, as figure 8a has it.
+// plainPeer: virtual priority toward a peer without the extension, as in figure 8a.
 var plainPeer = &experiment.Experiment{
 	ID: "beyond/vprio-plain-peer",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -68,7 +68,7 @@ var plainPeer = &experiment.Experiment{
 			return units.Duration(random.Float64() * c.Noise * float64(units.Microsecond))
 		}
 		table := fmt.Sprintf("%s,b=%gus,eps=%gus", testbedTable, c.B, max(1, c.B))
-		run := testbedStairs(func(p int) (cc.Control, error) {
+		run := testbedStairs(func(p int) (cc.Factory, error) {
 			return virtual(table, p, testbedWAI)
 		})
 		r, err := run.play(j, config)
@@ -80,7 +80,7 @@ var plainPeer = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		foreign := 0.0
-		strict := claims.Value{}
+		strict := experiment.Keyed{}
 		for _, c := range r.Cells() {
 			foreign += c.Values("foreign").Max()
 		}
@@ -94,14 +94,14 @@ var plainPeer = &experiment.Experiment{
 					least = min(least, r.Cell(c.name()).Values(class(p)+" settled").Mean())
 				}
 			}
-			strict = strict.With(fmt.Sprint(p), claims.Number(least))
+			strict = strict.With(fmt.Sprint(p), least)
 		}
 		r.Claim("strict", strict)
-		r.Note("strict", "the least of all peers; B is what their delays may be late, and 0.3 "+
-			"µs. Toward one that acknowledges each 4 packets all have it; each 16, "+
-			"a flow hears too seldom: what stops it comes in lumps, and channels wide enough for "+
-			"that hand over in more than a step")
-		r.Note("data-intact", "there is nothing beside the regions here: `make interop "+
+		r.Note("strict", "the least of all peers; B is the lateness of their delays, and 0.3 µs. "+
+			"Toward one that acknowledges each 4 packets all have it. Toward one that "+
+			"acknowledges each 16, a flow gets feedback too rarely: delays that stop it arrive "+
+			"in batches, and channels wide enough for that hand over in more than a step")
+		r.Note("data-intact", "there is no memory beside the regions here: `make interop "+
 			"RUN=^probe/` compares all of a soft-RoCE server's memory")
 		if r.Scale == experiment.Full {
 			var widths []claims.Value
@@ -110,9 +110,9 @@ var plainPeer = &experiment.Experiment{
 			}
 			r.Claim("width-follows-noise", claims.List(widths...))
 			r.Note("width-follows-noise", "the least A+B with which each higher priority has "+
-				"0.85 of the link, A 3.2 µs and delays up to 5 µs late; "+
-				"%.1f, %.1f and %.1f µs without that. Toward a peer that acknowledges each 16 "+
-				"packets there is none; far wider ones hand over too slowly toward any",
+				"0.85 of the link, A 3.2 µs and delays up to 5 µs late; %.1f, %.1f and %.1f µs "+
+				"without that. Toward a peer that acknowledges each 16 packets there is none; "+
+				"much wider ones hand over too slowly toward any peer",
 				plainWidth(r, 1, 0), plainWidth(r, 4, 0), plainWidth(r, 16, 0))
 		}
 	},
@@ -134,7 +134,7 @@ var plainPeer = &experiment.Experiment{
 	},
 }
 
-// plainShare is the least share of a higher priority.
+// plainShare returns the least share of a higher priority.
 func plainShare(r *experiment.Results, c plainCell) float64 {
 	least := math.Inf(1)
 	for _, p := range fig8aStairs.priorities[1:] {
@@ -143,7 +143,7 @@ func plainShare(r *experiment.Results, c plainCell) float64 {
 	return least
 }
 
-// plainWidth is the least A+B, in µs, that keeps priorities strict.
+// plainWidth returns the least A+B, in µs, that keeps priorities strict.
 func plainWidth(r *experiment.Results, packets int, noise float64) float64 {
 	for _, b := range plainTolerated(r.Scale) {
 		if plainShare(r, plainCell{packets, noise, b}) >= 0.85 {

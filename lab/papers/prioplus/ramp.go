@@ -1,14 +1,14 @@
 package prioplus
 
-// ramp is how a flow comes to line rate: its rate, as a part of line rate, at equal steps of time;
-// perRTT steps are a round trip. Between them it is straight, before the first one 0, after the
-// last one what that is.
+// ramp is how a flow reaches line rate: its rate, relative to line rate, at equal steps of time;
+// perRTT steps are a round trip. It is linear between steps, 0 before the first one, and constant
+// after the last one.
 type ramp struct {
 	rate   []float64
 	perRTT int
 }
 
-// linear and exponential come to line rate in n round trips (section 4.2.2).
+// linear and exponential reach line rate in n round trips (section 4.2.2).
 func linear(n int) ramp {
 	r := ramp{perRTT: 1}
 	for k := range n + 1 {
@@ -27,7 +27,7 @@ func exponential(n int) ramp {
 	return r
 }
 
-// lineRate is there at oneSeed.
+// lineRate reaches it at once.
 func lineRate() ramp { return ramp{rate: []float64{1}, perRTT: 1} }
 
 func (r ramp) at(k int) float64 {
@@ -37,7 +37,7 @@ func (r ramp) at(k int) float64 {
 	return r.rate[min(k, len(r.rate)-1)]
 }
 
-// delayed is what it sends less than line rate would, in BDP.
+// delayed returns how much less it sends than at line rate, in BDP.
 func (r ramp) delayed() float64 {
 	sum := 0.0
 	for k := range len(r.rate) - 1 {
@@ -46,7 +46,7 @@ func (r ramp) delayed() float64 {
 	return sum / float64(r.perRTT)
 }
 
-// step is the most that the rate grows in a round trip.
+// step returns the largest growth of the rate in a round trip.
 func (r ramp) step() float64 {
 	most := 0.0
 	for k := -r.perRTT; k < len(r.rate); k++ {
@@ -55,8 +55,8 @@ func (r ramp) step() float64 {
 	return most
 }
 
-// backlog is b(a) of appendix C, in BDP: the link is just full at step a, and what is sent beyond
-// that in the round trip until the sender learns of it waits in the queue.
+// backlog returns b(a) of appendix C, in BDP: the link is just full at step a, and the excess sent
+// in the round trip until the sender learns of it waits in the queue.
 func (r ramp) backlog(a int) float64 {
 	sum := 0.0
 	for k := a; k < a+r.perRTT; k++ {
@@ -65,8 +65,8 @@ func (r ramp) backlog(a int) float64 {
 	return sum / float64(r.perRTT)
 }
 
-// worst is the largest backlog for a from one step to another, and mean their mean by the trapezoid
-// rule.
+// worst returns the largest backlog for a from one step to another, and mean returns their mean by
+// the trapezoid rule.
 func (r ramp) worst(from, to int) (worst, mean float64) {
 	for a := from; a <= to; a++ {
 		b := r.backlog(a)

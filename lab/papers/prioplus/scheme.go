@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A scheme is how a network tells flows of several priorities apart (section 6.2).
+// A scheme is how a network separates flows of several priorities (section 6.2).
 type scheme string
 
 const (
@@ -32,7 +32,7 @@ const (
 	telemetry      scheme = "HPCC"             // no priorities, one queue
 )
 
-// queues says whether priorities have queues of their own.
+// queues reports whether priorities have queues of their own.
 func (s scheme) queues() bool {
 	switch s {
 	case physical, physicalLEDBAT, ideal, idealNoCC, physicalNoCC:
@@ -41,14 +41,14 @@ func (s scheme) queues() bool {
 	return false
 }
 
-// What the priorities of a network are.
+// The parameters of a network's priorities.
 type priorities struct {
 	N     int
-	Start string // how the classes of PrioPlus's channels are parted: parameters of its table
-	AI    string // W_AI of Swift; empty is the artifact's 0.0012 BDP
+	Start string // division of the classes of PrioPlus's channels: parameters of its table
+	AI    string // W_AI of Swift; empty means the artifact's 0.0012 BDP
 }
 
-// swift is an algorithm's text with W_AI.
+// swift returns an algorithm's text with W_AI.
 func (p priorities) swift(text string) string {
 	if p.AI == "" {
 		p.AI = "0.0012BDP"
@@ -59,7 +59,7 @@ func (p priorities) swift(text string) string {
 // answers is the queue of ACKs and echoes of probes: above all others.
 const answers = fabric.MaxQueues - 1
 
-// classify reads a queue's number out of DSCP.
+// classify returns a queue's number from DSCP.
 func classify() (queues [64]uint8) {
 	for dscp := range queues {
 		queues[dscp] = uint8(min(dscp, answers))
@@ -67,8 +67,9 @@ func classify() (queues [64]uint8) {
 	return queues
 }
 
-// switches are those of the artifact: lossless queues that take a quarter of what is free, marks
-// between 100 and 400 KiB for each 25 Gb/s. pfc off makes queues lossy, with the same thresholds.
+// switches returns the artifact's switches: lossless queues that take a quarter of the free buffer,
+// marks between 100 and 400 KiB for each 25 Gb/s. pfc off makes queues lossy, with the same
+// thresholds.
 func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
 	pfc bool) fabric.SwitchConfig {
 	if !s.queues() {
@@ -101,18 +102,21 @@ func (s scheme) switches(n int, buffer units.Bytes, link fabric.Link, ports int,
 	return c
 }
 
-// unstored is what a packet takes of a link and not of a buffer: preamble and gap.
+// unstored is the part of a packet that takes time on a link but no buffer: preamble and gap.
 const unstored = 20
 
-// Swift and LEDBAT as the artifact has them in its large runs, relative to the path of the flow.
+// Swift and LEDBAT with the settings of the artifact's large runs, relative to the path of the
+// flow.
 const (
-	swiftLarge  = "swift:base_target=rtt+25us,per_hop=0s,fs_range=100us,fs_min=0.1BDP,fs_max=1BDP,beta=0.8,max_mdf=0.5,min_cwnd=0.0001BDP"
+	swiftLarge = "swift:base_target=rtt+25us,per_hop=0s,fs_range=100us,fs_min=0.1BDP,fs_max=1BDP," +
+		"beta=0.8,max_mdf=0.5,min_cwnd=0.0001BDP"
 	swiftInner  = "swift:beta=0.8,max_mdf=0.5,gate_by_delay=true"
 	ledbatLarge = "ledbat-dc"
 )
 
-// control is the congestion control of a flow of a priority. ideal is its completion time alone.
-func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Control, error) {
+// control returns the congestion control of a flow of a priority. ideal is its completion time
+// alone.
+func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Factory, error) {
 	switch s {
 	case idealNoCC, physicalNoCC:
 		return parsed("fixed:window=1GB")
@@ -138,10 +142,10 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Co
 	return measured(parsed(p.swift(swiftLarge)))
 }
 
-func parsed(text string) (cc.Control, error) { return cc.Parse(text) }
+func parsed(text string) (cc.Factory, error) { return cc.Parse(text) }
 
-// around is PrioPlus around an algorithm.
-func around(inner string, p priorities, priority int) (cc.Control, error) {
+// around returns PrioPlus around an algorithm.
+func around(inner string, p priorities, priority int) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels(fmt.Sprintf("n=%d%s", p.N, p.Start))
 	if err != nil {
 		return nil, err
@@ -150,7 +154,7 @@ func around(inner string, p priorities, priority int) (cc.Control, error) {
 	return prioplus.Spec{Inner: spec, Channels: channels, Priority: priority}, err
 }
 
-// serve answers how a flow of a priority is served.
+// serve returns how a flow of a priority is served.
 func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Service, error) {
 	control, err := s.control(p, priority, alone)
 	service := sim.Service{Control: control, AnswerClass: answers << 2}
@@ -163,21 +167,21 @@ func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Ser
 	return service, err
 }
 
-// noisy is congestion control by delays that are measured with the noise of the paper's testbed.
-type noisy struct{ cc.Control }
+// noisy is congestion control with the delay noise of the paper's testbed.
+type noisy struct{ cc.Factory }
 
-func measured(c cc.Control, err error) (cc.Control, error) { return noisy{c}, err }
+func measured(c cc.Factory, err error) (cc.Factory, error) { return noisy{c}, err }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (n noisy) New(path cc.Path) (cc.Algorithm, error) {
-	a, err := n.Control.New(path)
+	a, err := n.Factory.New(path)
 	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n')), false}, err
 }
 
 type noisyFlow struct {
 	cc.Algorithm
 	random *rand.Rand
-	whole  bool // what the hosts add counts as the fabric's
+	whole  bool // the delay in hosts counts as the fabric's
 }
 
 // Start implements cc.Starter.
@@ -185,7 +189,7 @@ func (n *noisyFlow) Start(now units.Time) cc.Decision {
 	if s, ok := n.Algorithm.(cc.Starter); ok {
 		return s.Start(now)
 	}
-	return cc.Decision{Window: units.MiB} // as transport has it for who does not say
+	return cc.Decision{Window: units.MiB} // the default of transport
 }
 
 // On implements cc.Algorithm.

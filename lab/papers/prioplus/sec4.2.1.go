@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sec421: what probes cost, and how they keep out of each other's way.
+// sec421: the cost of probes, and how they avoid each other.
 var sec421 = &experiment.Experiment{
 	ID: "prioplus/sec4.2.1",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -31,11 +31,10 @@ var sec421 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		const probe, every = 64, 12 * units.Microsecond
 		r.Claim("rate", claims.Rate(units.BitRate(8*probe/every.Seconds())))
-		r.Note("rate", "the paper's 64 B; ours are 74 B with the check sequence, 49 Mb/s")
-		rates := claims.Value{}
+		r.Note("rate", "the paper has 64 B; ours are 74 B with the check sequence, 49 Mb/s")
+		rates := experiment.Keyed{}
 		for _, p := range probed {
-			rates = rates.With(fmt.Sprintf("p%d", p),
-				claims.Number(r.Cell("rates").Values(class(p)).Mean()))
+			rates = rates.With(fmt.Sprintf("p%d", p), r.Cell("rates").Values(class(p)).Mean())
 		}
 		r.Claim("less-when-deeper", rates)
 		together := 0.0
@@ -56,7 +55,7 @@ var sec421 = &experiment.Experiment{
 var probed = []int{2, 4, 6}
 
 // probeRates counts the echoes that stopped flows get while one of priority 8 has the link.
-func probeRates(j *experiment.Job, high cc.Control) error {
+func probeRates(j *experiment.Job, high cc.Factory) error {
 	const from, to = units.Millisecond, 5 * units.Millisecond
 	flows := []sim.Flow{{Control: high}}
 	counts := make([]int, len(probed))
@@ -66,7 +65,7 @@ func probeRates(j *experiment.Job, high cc.Control) error {
 			return err
 		}
 		flows = append(flows, sim.Flow{Start: 200 * units.Microsecond, Control: low,
-			Heard: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
+			OnEvent: func(ev *cc.Event, _ cc.Algorithm, at units.Duration) {
 				if ev.Probe && ev.Kind == cc.RTT && at >= from && at < to {
 					counts[i]++
 				}
@@ -81,8 +80,8 @@ func probeRates(j *experiment.Job, high cc.Control) error {
 	return nil
 }
 
-// restarts takes down when each of many stopped flows sends again after the one above them stopped.
-func restarts(j *experiment.Job, high cc.Control) error {
+// restarts records when each of many stopped flows sends again after the one above them stopped.
+func restarts(j *experiment.Job, high cc.Factory) error {
 	low, err := virtual("n=8", 2, wai)
 	if err != nil {
 		return err
@@ -93,7 +92,7 @@ func restarts(j *experiment.Job, high cc.Control) error {
 		sim.Flow{Stop: stop, Control: high})
 	resumed := make([]units.Duration, n)
 	for i := range n {
-		flows[i].Heard = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
+		flows[i].OnEvent = func(_ *cc.Event, a cc.Algorithm, at units.Duration) {
 			if at > stop && resumed[i] == 0 && a.(cc.Observable).Snapshot().Channel.State !=
 				cc.Stopped {
 				resumed[i] = at - stop
@@ -111,7 +110,7 @@ func restarts(j *experiment.Job, high cc.Control) error {
 	return nil
 }
 
-// mostWithin is how many values lie in one window of a width, at most.
+// mostWithin returns the largest number of values in a window of a width.
 func mostWithin(values experiment.Values, width float64) (most int) {
 	sorted := slices.Sorted(slices.Values(values))
 	for i, from := 0, 0; i < len(sorted); i++ {

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// swing is A of so many Swift flows with W_AI in bytes, packets of 1000 B (appendix D, with Swift's
-// own cut: the appendix prints max for min).
+// swing returns A of a number of Swift flows with W_AI in bytes, packets of 1000 B (appendix D,
+// with Swift's own cut: the appendix prints max for min).
 func swing(n int, wai float64) (units.Duration, error) {
 	inner, err := cc.Parse(fmt.Sprintf("swift:ai=%g,beta=0.8,max_mdf=0.5", wai/1000))
 	if err != nil {
@@ -22,7 +22,7 @@ func swing(n int, wai float64) (units.Duration, error) {
 		Payload: 1000, Signals: cc.SignalDelay})
 }
 
-// sec432: how wide channels are.
+// sec432: the width of channels.
 var sec432 = &experiment.Experiment{
 	ID:    "prioplus/sec4.3.2",
 	Seeds: oneSeed,

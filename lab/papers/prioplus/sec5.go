@@ -18,14 +18,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// wrapper is the files that are the algorithm around the original CC: of package prioplus, whose
-// others read the table of channels, and the lots it draws, which it shares with tocc.
+// wrapper lists the files of the algorithm around the original CC. The others of package prioplus
+// read the table of channels and draw the random numbers that it shares with tocc.
 var wrapper = []string{"prioplus/prioplus.go", "cc/rng.go"}
 
-// table is the file that is the table of channels.
+// table is the file of the table of channels.
 const table = "prioplus/channels.go"
 
-// sec5: what PrioPlus costs. The time is that of the machine it runs on.
+// sec5: the cost of PrioPlus. The time is that of the machine that runs it.
 var sec5 = &experiment.Experiment{
 	ID:    "prioplus/sec5",
 	Seeds: oneSeed,
@@ -61,15 +61,15 @@ var sec5 = &experiment.Experiment{
 		}
 		if lines > 0 {
 			r.Claim("lines", lines)
-			r.Note("lines", "all of what stands around the original CC, its state for display, "+
-				"its lots and options that the paper does not have included; the table of "+
+			r.Note("lines", "all code around the original CC, including its state for display, "+
+				"its random numbers and options that the paper does not have; the table of "+
 				"channels, its parser and the Spec are %g more", r.Values(table).Sum())
 		} else {
-			r.Note("lines", "the source is not where the program was built")
+			r.Note("lines", "the source is not in the directory in which the program was built")
 		}
 		r.Claim("state", r.Values("state")[0])
-		r.Note("state", "%g variables; what a channel and a path fix for good is %g B beside "+
-			"that, now for each flow, though flows of a priority could share it",
+		r.Note("state", "%g variables; the constants of a channel and a path are %g B more, now "+
+			"for each flow, though flows of a priority could share them",
 			r.Values("variables")[0], r.Values("constants")[0])
 		// Pairs of runs close to each other: what slows the machine slows both.
 		differences := r.Values("wrapped")
@@ -77,8 +77,8 @@ var sec5 = &experiment.Experiment{
 			differences[i] -= bare
 		}
 		r.Claim("ns", differences.Percentile(50))
-		r.Note("ns", "median of pairs of runs on this machine, others beside it; Swift alone "+
-			"%.0f ns, at best %.0f and %.0f",
+		r.Note("ns", "median of pairs of runs on this machine, other programs beside it; Swift "+
+			"alone %.0f ns, at best %.0f and %.0f",
 			r.Values("bare").Percentile(50), r.Values("bare").Min(), r.Values("wrapped").Min())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -88,8 +88,8 @@ var sec5 = &experiment.Experiment{
 	},
 }
 
-// linesOf counts the lines with code of a file of the module: in the tree that this program was
-// built in or, when its paths were trimmed, where it runs.
+// linesOf counts the lines with code of a file of the module: in the tree in which this program was
+// built or, if its paths were trimmed, in the working directory.
 func linesOf(name string) (int, error) {
 	_, here, _, _ := runtime.Caller(0)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", name))
@@ -115,8 +115,8 @@ func linesOf(name string) (int, error) {
 	}
 }
 
-// costs answers the nanoseconds of an acknowledgement with PrioPlus around Swift and with Swift
-// alone, of so many runs each, which take turns. The flow is in its channel and stays there.
+// costs returns the nanoseconds of an acknowledgement with PrioPlus around Swift and with Swift
+// alone, in a number of alternating runs of each. The flow is in its channel and stays there.
 func costs(rounds int) (wrapped, bare []float64, err error) {
 	path := cc.Path{LineRate: rate, BaseRTT: 12 * units.Microsecond, Payload: payload, Hops: 1,
 		Signals: cc.SignalDelay}
@@ -152,7 +152,7 @@ func costs(rounds int) (wrapped, bare []float64, err error) {
 // ackCost times acknowledgements, one a packet, whose delay swings by a microsecond about the
 // target.
 func ackCost(a cc.Algorithm, round int, target units.Duration, now units.Time) float64 {
-	const acks = 1000 // in less than a turn of the scheduler
+	const acks = 1000 // in less than a time slice of the scheduler
 	ev := cc.Event{Kind: cc.RTT, Packets: 1, Bytes: payload, InFlight: 400 * payload,
 		Left: units.GiB}
 	begin := time.Now()

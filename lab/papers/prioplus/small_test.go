@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/lab/labtest"
 )
 
-// Whole networks take minutes: `make lab-small` runs them. Of the others each takes a few seconds
-// at most.
+// Whole networks take minutes: `make lab-small` runs them. The others take a few seconds each at
+// most.
 func TestExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments),

@@ -12,24 +12,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// stairs is classes of flows, of which one begins after the other, from the lowest priority to the
-// highest, and then one stops after the other, from the highest down. The lowest goes on to the
-// end.
+// stairs is classes of flows that begin one after the other, from the lowest priority to the
+// highest, and then stop one after the other, from the highest down. The lowest runs to the end.
 type stairs struct {
 	priorities []int // the lowest first
 	flows      int   // of each
 	step       units.Duration
 	settled    units.Duration // the end of each step, where classes are judged
-	control    func(priority int) (cc.Control, error)
+	control    func(priority int) (cc.Factory, error)
 }
 
-// run takes down what classes do in each step. config.Until is the end.
+// run records the goodput of classes in each step. config.Until is the end.
 func (s *stairs) run(j *experiment.Job, config sim.Bottleneck) error {
 	_, err := s.play(j, config)
 	return err
 }
 
-// play does that and answers what there was to see.
+// play runs the steps and returns their record.
 func (s *stairs) play(j *experiment.Job, config sim.Bottleneck) (*sim.Result, error) {
 	var flows []sim.Flow
 	for i, p := range s.priorities {
@@ -75,7 +74,7 @@ func (s *stairs) play(j *experiment.Job, config sim.Bottleneck) (*sim.Result, er
 	return r, nil
 }
 
-// seconds makes what never happened infinite.
+// seconds returns infinity for events that never happened.
 func seconds(d units.Duration) float64 {
 	if d == units.Forever {
 		return math.Inf(1)
@@ -89,7 +88,7 @@ func (s *stairs) stop(i int) units.Duration {
 	return units.Duration(2*len(s.priorities)-1-i) * s.step
 }
 
-// of answers what each class but the lowest has under a name, as a map from its priority.
+// of returns the value of each class but the lowest under a name, as a map from its priority.
 func (s *stairs) of(r experiment.Pool, name string, value func(float64) claims.Value) claims.Value {
 	v := claims.Value{}
 	for _, p := range s.priorities[1:] {
@@ -98,7 +97,7 @@ func (s *stairs) of(r experiment.Pool, name string, value func(float64) claims.V
 	return v
 }
 
-// mean is the mean over the classes but the lowest.
+// mean returns the mean over the classes but the lowest.
 func (s *stairs) mean(r experiment.Pool, name string) float64 {
 	var all experiment.Values
 	for _, p := range s.priorities[1:] {
@@ -111,8 +110,7 @@ func (s *stairs) mean(r experiment.Pool, name string) float64 {
 func (s *stairs) figure(r experiment.Pool, name, title string) figure.Figure {
 	p := figure.Lines(name, title, "time (ms)", "goodput (Gb/s)")
 	for _, priority := range s.priorities {
-		g := r.Seeds()[0].Series(class(priority)).Scaled(1e3, 1e-9)
-		p.Add(class(priority), g.X, g.Y)
+		r.Seeds()[0].Series(class(priority)).Scaled(1e3, 1e-9).Draw(p, class(priority))
 	}
 	return p
 }

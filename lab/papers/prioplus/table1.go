@@ -62,14 +62,13 @@ var table1 = &experiment.Experiment{
 		p := figure.Points("channels", "Channels of 12 priorities, base RTT 12 µs", "priority",
 			"delay (µs)")
 		for _, name := range []string{"D_target", "D_limit"} {
-			s := r.Series(name).Scaled(1, 1e6)
-			p.Add(name, s.X, s.Y)
+			r.Series(name).Scaled(1, 1e6).Draw(p, name)
 		}
 		return []figure.Figure{p}
 	},
 }
 
-// channelsOf is all channels of a table, the lowest first.
+// channelsOf returns all channels of a table, the lowest first.
 func channelsOf(text string, path cc.Path) ([]prioplus.Channel, error) {
 	table, err := prioplus.ParseChannels(text)
 	if err != nil {

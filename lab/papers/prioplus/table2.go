@@ -12,7 +12,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// starts are the strategies of table 2 that come to line rate in n round trips.
+// starts are the strategies of table 2 that reach line rate in n round trips.
 func starts(n int) []struct {
 	name string
 	ramp
@@ -25,7 +25,7 @@ func starts(n int) []struct {
 
 const table2RTTs = 8
 
-// table2: what starts delay, and what they put in the queue, by formula and in packets.
+// table2: how much starts delay, and what they add to the queue, by formula and in packets.
 var table2 = &experiment.Experiment{
 	ID:    "prioplus/table2",
 	Seeds: oneSeed,
@@ -87,17 +87,15 @@ var table2 = &experiment.Experiment{
 			"constant rate", "time (µs)", "queue (KB)")
 		for _, s := range starts(table2RTTs) {
 			if s.name != "line" {
-				d := r.Series(s.name + " delayed")
-				delayed.Add(s.name, d.X, d.Y)
+				r.Series(s.name+" delayed").Draw(delayed, s.name)
 			}
-			q := r.Series(s.name).Scaled(1e6, 1e-3)
-			queue.Add(s.name, q.X, q.Y)
+			r.Series(s.name).Scaled(1e6, 1e-3).Draw(queue, s.name)
 		}
 		return []figure.Figure{delayed, queue}
 	},
 }
 
-// starter is a flow that comes to line rate by a ramp, without window, until it learns of a queue.
+// starter is a flow that reaches line rate by a ramp, without a window, until it learns of a queue.
 // Then it takes less than half of the link, so that the queue drains.
 type starter struct {
 	name string
@@ -107,7 +105,7 @@ type starter struct {
 func (s starter) Name() string   { return s.name }
 func (s starter) String() string { return s.name }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (s starter) New(path cc.Path) (cc.Algorithm, error) {
 	return &starting{ramp: s.ramp, path: path}, nil
 }

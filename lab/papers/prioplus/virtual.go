@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// virtual is PrioPlus around Swift, with W_AI in packets. Priorities are the paper's: the lowest is
-// 1.
-func virtual(table string, priority int, wai float64) (cc.Control, error) {
+// virtual returns PrioPlus around Swift, with W_AI in packets. Priorities are the paper's: the
+// lowest is 1.
+func virtual(table string, priority int, wai float64) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels(table)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// weightedCell is classes with weights in one channel, so many flows of each, and whether a class
-// of the next channel joins them.
+// weightedCell is classes with weights in one channel, a number of flows of each, and whether a
+// class of the next channel joins them.
 type weightedCell struct {
 	Weights []float64
 	Flows   []int
@@ -42,22 +42,22 @@ func weightedCells(s experiment.Scale) []weightedCell {
 	}
 }
 
-// weightedAI is what all flows together add to their windows in a round trip, in packets. Swift's
-// flows have windows in proportion to what each adds, since all are cut alike; so each adds its
-// class's part of this, shared among the flows of the class. The more, the sooner they get there;
-// but three packets let the delay swing by half a microsecond at 100 Gb/s, ten by 1.6, and with
-// noise on top some flow passes D_limit.
+// weightedAI is the sum of what all flows add to their windows in a round trip, in packets. All
+// Swift flows are cut alike, so their windows are in proportion to what each adds; each adds its
+// class's part of this, divided by the flows of the class. A larger sum converges sooner; but three
+// packets let the delay swing by half a microsecond at 100 Gb/s, ten by 1.6, and with noise in
+// addition some flow exceeds D_limit.
 func weightedAI(s experiment.Scale) float64 { return experiment.At(s, 3., 0.3) }
 
-// weightedTable gives a flow a part of the starts, too: W_LS, of which all flows together have a
-// quarter of a BDP. More would stop them at the start, and #flow, which takes their windows for
-// equal shares, would weigh W_AI anew.
+// weightedTable gives a flow its part of the starts, too: W_LS, of which all flows together have a
+// quarter of a BDP. More would stop them at the start, and #flow, which assumes equal windows,
+// would then change the weights of W_AI.
 func weightedTable(part float64) string {
 	return fmt.Sprintf("n=8,high=0,low=1,direct=0,w_low=%gBDP", part/4)
 }
 
 // weighted: classes of one channel that share it by weights, an idea of ours for section 7. A flow
-// must be told how many its class has.
+// needs the number of flows of its class.
 var weighted = &experiment.Experiment{
 	ID: "beyond/weighted-vprio",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -121,21 +121,21 @@ var weighted = &experiment.Experiment{
 		r.Claim("no-inversion", meanShares(r, unequal)[len(unequal.Weights)-1])
 		if r.Scale == experiment.Small {
 			const few = "at 10 Gb/s a channel holds some 20 packets: flows with windows of one " +
-				"or two of them, in whole packets, stop a dozen times and take #flow for 20"
+				"or two of them, in whole packets, stop a dozen times and estimate #flow as 20"
 			r.Note("weights", few)
 			r.Note("no-inversion", few)
 		} else {
-			r.Note("weights", "a flow has W_LS and W_AI by the weight of its class over the "+
-				"number of its flows, which it must be told. So small that nobody stops: "+
-				"#flow takes windows for equal shares, and after a stop distorts W_AI for good. "+
-				"Of eight classes %.2f to %.2f; the least has windows of less "+
-				"than two packets, of which one is in flight", slices.Min(meanShares(r, cells[5])),
+			r.Note("weights", "W_LS and W_AI of a flow are the weight of its class over the "+
+				"number of the class's flows, which is a parameter. They are so small that no "+
+				"flow stops: #flow assumes equal windows, and after a stop distorts W_AI "+
+				"permanently. Of eight classes %.2f to %.2f; the least has windows of less than "+
+				"two packets, of which one is in flight", slices.Min(meanShares(r, cells[5])),
 				slices.Max(meanShares(r, cells[5])))
 			shares := meanShares(r, unequal)
 			r.Note("no-inversion", "the highest class, a single flow, has its share, the others "+
-				"do not: 100 flows have %.2f and 10 have %.2f of theirs. A hundred that "+
-				"begin at once do stop, and the ten with them: #flow of 44, windows of less than "+
-				"a packet", shares[0], shares[1])
+				"do not: 100 flows have %.2f and 10 have %.2f of theirs. A hundred that begin at "+
+				"once do stop, and the ten with them: #flow of 44, windows of less than a "+
+				"packet", shares[0], shares[1])
 		}
 		r.Claim("strict-between", r.Cell(above.name()).Values("above").Min())
 	},
@@ -146,8 +146,7 @@ var weighted = &experiment.Experiment{
 				"goodput (Gb/s)")
 			for _, w := range c.Weights {
 				name := fmt.Sprintf("weight %g", w)
-				g := r.Cell(c.name()).Seeds()[0].Series(name).Scaled(1e3, 1e-9)
-				p.Add(name, g.X, g.Y)
+				r.Cell(c.name()).Seeds()[0].Series(name).Scaled(1e3, 1e-9).Draw(p, name)
 			}
 			figures = append(figures, p)
 		}
@@ -163,7 +162,7 @@ var weighted = &experiment.Experiment{
 	},
 }
 
-// meanShares is the share of each class over what its weight asks for, the mean over seeds.
+// meanShares returns the share of each class over the share of its weight, the mean over seeds.
 func meanShares(r *experiment.Results, c weightedCell) []float64 {
 	shares := make([]float64, len(c.Weights))
 	seeds := r.Cell(c.name()).Seeds()

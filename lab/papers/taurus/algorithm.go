@@ -7,32 +7,32 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// An algorithm is one of section 5.1.
+// An algorithm is an algorithm of section 5.1.
 type algorithm string
 
-// The paper has iDCTCP where it measures, and DCTCP where it simulates; here it is iDCTCP in both,
-// which hears what a NIC sums up.
+// The paper measures iDCTCP and simulates DCTCP; here both use iDCTCP, which takes the sums of a
+// NIC.
 const (
 	idctcp algorithm = "idctcp"
 	swift  algorithm = "swift"
 	hpcc   algorithm = "hpcc"
 	bolt   algorithm = "bolt"
-	// as ours is by default, with windows spread over their round trips
+	// our default, with windows spread over their round trips
 	paced algorithm = "bolt, paced"
 )
 
 var algorithms = []algorithm{idctcp, swift, hpcc, bolt}
 
-// parameters are those of the code that the paper names, where they are not the defaults: Bolt's
-// ns-3 model has Swift's, too.
+// parameters come from the code to which the paper refers, where it differs from the defaults:
+// Bolt's ns-3 model has Swift's, too.
 var parameters = map[algorithm]string{
 	idctcp: "idctcp", swift: "swift:base_target=10us,fs_max=256", hpcc: "hpcc",
 	bolt: "bolt:pace=off", paced: "bolt",
 }
 
-func (a algorithm) control() (cc.Control, error) { return cc.Parse(parameters[a]) }
+func (a algorithm) control() (cc.Factory, error) { return cc.Parse(parameters[a]) }
 
-// switches is what the algorithm has for switches.
+// switches sets what the algorithm needs of switches.
 func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {
 	switch a {
 	case idctcp:
@@ -40,7 +40,7 @@ func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {
 	case bolt, paced:
 		return lossless(link, func(q *fabric.Queue, _ units.BitRate) {
 			q.Bolt = sim.Bolt(payload)
-			q.Bolt.Supply = 2 * q.Bolt.Frame // as its authors have it in a fat tree
+			q.Bolt.Supply = 2 * q.Bolt.Frame // the authors' setting in a fat tree
 		})
 	}
 	c := lossless(link, func(*fabric.Queue, units.BitRate) {})
@@ -51,15 +51,15 @@ func (a algorithm) switches(link fabric.Link) fabric.SwitchConfig {
 // dctcpK is DCTCP's threshold for each 100 Gb/s (HPCC's simulator: 30 KB for each 10 Gb/s).
 const dctcpK = 300_000
 
-// marking is DCTCP's, with a threshold for each 100 Gb/s.
+// marking returns DCTCP's, with a threshold for each 100 Gb/s.
 func marking(k units.Bytes) func(*fabric.Queue, units.BitRate) {
 	return func(q *fabric.Queue, r units.BitRate) {
 		q.ECN = fabric.ECN{Kmin: k, Kmax: k, Pmax: 1}.Scale(float64(r) / float64(100*units.Gbps))
 	}
 }
 
-// lossless is a switch with a buffer of 32 MB and PFC whose queues of data have something else
-// besides.
+// lossless returns a switch with a buffer of 32 MB and PFC, whose data queues have further
+// settings.
 func lossless(link fabric.Link, besides func(*fabric.Queue, units.BitRate)) fabric.SwitchConfig {
 	c := fabric.HPCCSwitch(buffer, 0.125, fabric.ECN{}, link.Delay, data)
 	of := c.Queues

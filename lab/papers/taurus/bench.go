@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// benchExperiments are those without a network: measured on this machine, or counted.
+// benchExperiments need no network: they are measured on this machine, or counted.
 var benchExperiments = []*experiment.Experiment{
 	fig2ab, table1, eq12, fig8a, fig8b, table2, table3, probes, handler, limiter,
 }

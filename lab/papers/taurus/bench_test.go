@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Those that take two cores for as long as it takes, but one, and the limiter's: `make lab-small`
-// runs them.
+// All but one of those that need two cores, and the limiter's, are left out: `make lab-small` runs
+// them.
 func TestBenchExperimentsAtSmallScale(t *testing.T) {
 	labtest.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(benchExperiments),
@@ -23,7 +23,7 @@ func TestBenchExperimentsAtSmallScale(t *testing.T) {
 		}))
 }
 
-// What a poll did counts in the slices that it lasted through, in proportion.
+// A poll counts in the slices in which it ran, in proportion.
 func TestKeeperSpreadsWork(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to units.Duration
@@ -39,7 +39,7 @@ func TestKeeperSpreadsWork(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := make([]interval, slicesOfTurn+1)
-			k := newKeeper(0, records)
+			k := newRecorder(0, records)
 			k.moveOn(units.Time(c.from))
 			k.worked(units.Time(c.from), units.Time(c.to), 100)
 			for i := range c.busy {
@@ -50,13 +50,13 @@ func TestKeeperSpreadsWork(t *testing.T) {
 	}
 }
 
-// Datapaths of the bench do what they say: a pair sends, and a generator of reports is heard.
+// Datapaths of the bench work: a pair sends, and the agent takes a generator's reports.
 func TestDatapaths(t *testing.T) {
 	p, err := newPair(&cc.Inline{}, 3, benched("idctcp"))
 	require.NoError(t, err)
 	packets := uint64(0)
 	for range 10_000 {
-		n, _ := p.hear(0, wall())
+		n, _ := p.acknowledge(0, wall())
 		packets += n
 	}
 	require.NoError(t, p.err)
@@ -64,7 +64,7 @@ func TestDatapaths(t *testing.T) {
 
 	c, err := newReporter("", 3, 0, benched("idctcp"))
 	require.NoError(t, err)
-	sent, lost := c.datapath.hear(3000, wall())
+	sent, lost := c.datapath.acknowledge(3000, wall())
 	c.agent.Poll(wall())
 	assert.Equal(t, uint64(3000), sent)
 	assert.NotZero(t, lost, "the ring is smaller than that")

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// cell is a simulation of what figures compare: an algorithm, in line or behind the split.
+// cell is a simulation that figures compare: an algorithm, in line or behind the split.
 type cell struct {
 	Algorithm algorithm
 	Place     place
@@ -18,7 +18,7 @@ type cell struct {
 
 func (c cell) name() string { return fmt.Sprintf("%s %v", c.Algorithm, c.Place) }
 
-// compared are algorithms, each in both places.
+// compared returns algorithms, each in both places.
 func compared(of ...algorithm) (cells []experiment.Cell) {
 	for _, a := range of {
 		for _, p := range places {
@@ -29,21 +29,21 @@ func compared(of ...algorithm) (cells []experiment.Cell) {
 	return cells
 }
 
-// of is what was found of an algorithm in a place.
+// of returns the results of an algorithm in a place.
 func of(r *experiment.Results, a algorithm, p place) experiment.Pool {
 	return r.Cell(cell{a, p}.name())
 }
 
-// ratio is the mean of a value behind the split to that in line.
+// ratio returns the mean of a value behind the split relative to that in line.
 func ratio(r *experiment.Results, a algorithm, value string) float64 {
 	return of(r, a, split).Values(value).Mean() / of(r, a, native).Values(value).Mean()
 }
 
-// scenario is a run of this cell through links like l: each flow has a connection of its own.
+// scenario returns a run of this cell through links like l: each flow has a connection of its own.
 func (c cell) scenario(seed uint64, l fabric.Link) (sim.Scenario, error) {
 	control, err := c.Algorithm.control()
 	return sim.Scenario{
-		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// A nanosecond into a host, so that there is an endpoint delay to report. The timeout is
 		// 16.8 ms, longer than a switch's buffer takes to drain.
 		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
 			Timeout: 12},

@@ -9,14 +9,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A series is contests of one framework under one congestion, one for each size of messages.
+// A series is contests of one framework under one congestion, one for each message size.
 type series struct {
 	Framework framework
 	Left      float64
-	Timed     units.Bytes // of the messages that are timed; 0: as all others
+	Timed     units.Bytes // of the timed messages; 0: as all others
 }
 
-// contests are those of sizes.
+// contests returns the contests of sizes.
 func (s series) contests(sizes []units.Bytes) (all []contest) {
 	for _, bytes := range sizes {
 		c := contest{s.Framework, s.Left, bytes, s.Timed}
@@ -28,7 +28,7 @@ func (s series) contests(sizes []units.Bytes) (all []contest) {
 	return all
 }
 
-// under are frameworks under congestion of the fabric, 0, and of hosts.
+// under returns frameworks under congestion of the fabric, 0, and of hosts.
 func under(timed units.Bytes, left []float64, of ...framework) (all []series) {
 	for _, l := range left {
 		for _, f := range of {
@@ -38,7 +38,7 @@ func under(timed units.Bytes, left []float64, of ...framework) (all []series) {
 	return all
 }
 
-// contested makes the cells of an experiment.
+// contested returns the cells of an experiment.
 func contested(sizes []units.Bytes, of ...series) (cells []experiment.Cell) {
 	for _, s := range of {
 		for _, c := range s.contests(sizes) {
@@ -48,16 +48,16 @@ func contested(sizes []units.Bytes, of ...series) (cells []experiment.Cell) {
 	return cells
 }
 
-// kib is for lists of sizes.
+// kib returns a list of sizes.
 const kib = units.KiB
 
-// sizesAt are those of figures 2, 12, 13 and 14: 4 KB to 1 MB.
+// sizesAt returns the sizes of figures 2, 12, 13 and 14: 4 KB to 1 MB.
 func sizesAt(s experiment.Scale) []units.Bytes {
 	return experiment.At(s, []units.Bytes{4 * kib, 16 * kib, 64 * kib, 256 * kib, units.MiB},
 		[]units.Bytes{64 * kib})
 }
 
-// means are those of a value, size by size.
+// means returns the means of a value, by size.
 func (s series) means(r *experiment.Results, sizes []units.Bytes,
 	value string) (means experiment.Values) {
 	for _, c := range s.contests(sizes) {
@@ -66,7 +66,7 @@ func (s series) means(r *experiment.Results, sizes []units.Bytes,
 	return means
 }
 
-// bySize is a map with a number for each size.
+// bySize returns a map with a number for each size.
 func bySize(sizes []units.Bytes, number func(i int) float64) (v claims.Value) {
 	for i, bytes := range sizes {
 		v = v.With(bytes.String(), claims.Number(number(i)))
@@ -74,7 +74,7 @@ func bySize(sizes []units.Bytes, number func(i int) float64) (v claims.Value) {
 	return v
 }
 
-// bars draws a value of series by size, k of which are one of the axis's.
+// bars draws a value of series by size, multiplied by k.
 func bars(r *experiment.Results, name, title, axis, value string, k float64, sizes []units.Bytes,
 	of ...series) *figure.Plot {
 	var groups []string

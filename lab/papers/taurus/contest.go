@@ -55,7 +55,7 @@ type outcome struct {
 }
 
 // contests are those that several experiments look at.
-var contests experiment.Once[*outcome]
+var contests experiment.Memo[*outcome]
 
 // The receiver's memory, for each Gb/s of the link: eight channels of DDR5-4800 beside 400 Gb/s.
 const memoryOfLine = 6
@@ -112,110 +112,90 @@ func (c contest) spans(s experiment.Scale) (warm, span units.Duration) {
 	return span, span
 }
 
-// build makes hosts that know each other, and answers what controls them.
-func (c contest) build(l fabric.Link, seed uint64) (*sim.Simulation, []cc.Controller, error) {
+// scenario returns what a run depends on, and adds the controllers of its hosts to a list.
+func (c contest) scenario(l fabric.Link, seed uint64, made *[]cc.Controller) (sim.Scenario, error) {
 	control, err := c.Framework.control()
 	if err != nil {
-		return nil, nil, err
+		return sim.Scenario{}, err
 	}
 	receiver, err := c.host(l.Rate)
 	if err != nil {
-		return nil, nil, err
+		return sim.Scenario{}, err
 	}
-	watch := hostCC(l.Rate)
-	net := fabric.New(fabric.Config{Seed: seed, MTU: sim.LinkMTU})
-	s := net.AddSwitch("switch", c.Framework.switches(l))
-	for i := range target + 1 {
-		host := fabric.HostConfig{RxDelay: units.Nanosecond}
-		if c.Framework == ccpPerACK {
-			host.CPU.PerPacket, host.RxDepth = perFrame, softRing
-		}
-		if i == target {
-			receiver.Configure(&host)
-			if c.Framework.hears() {
-				host.Congested = watch.Congested
-			}
-		}
-		net.Connect(net.AddHost(host), s, l)
-	}
-	var controllers []cc.Controller
-	of := c.Framework.controller(l.Rate)
-	cl, err := sim.New(sim.Scenario{
-		Topology: sim.On(net),
-		Seed:     seed,
-		Hosts: sim.Hosts{PathMTU: payload, Timeout: 12, Chunk: max(c.Bytes, c.Timed),
-			SendDepth: c.depth()},
-		Scheme: sim.Scheme{Control: control,
-			AnswerClass: answerClass,
+	watch, of := hostCC(l.Rate), c.Framework.controller(l.Rate)
+	s := sim.Scenario{
+		Topology: sim.Star(target+1, l),
+		Hosts: sim.Hosts{
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond},
+			MachineOf: func(i int, host *fabric.HostConfig) {
+				if c.Framework == ccpPerACK {
+					host.CPU.PerPacket, host.RxDepth = perFrame, softRing
+				}
+				if i == target {
+					receiver.Configure(host)
+					if c.Framework.hears() {
+						host.Congested = watch.Congested
+					}
+				}
+			},
+			PathMTU: payload, Timeout: 12, Chunk: max(c.Bytes, c.Timed), SendDepth: c.depth(),
+		},
+		Scheme: sim.Scheme{
+			Control: control, AnswerClass: answerClass, Switch: c.Framework.switches(l),
 			Controller: func(host int, now units.Time) (cc.Controller, error) {
 				controller, err := of(host, now)
-				controllers = append(controllers, controller)
+				if err == nil && host == target && c.Framework.hears() {
+					_, err = controller.(*nicoffload.Controller).Agent().Sample(hostcc.SamplerName,
+						sampling, watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver),
+						now)
+				}
+				*made = append(*made, controller)
 				return controller, err
 			},
 		},
-	})
-	if err != nil {
-		return nil, nil, err
+		Workload: sim.Workload{Jitter: 10 * units.Microsecond},
+		Seed:     seed,
 	}
-	if c.Framework.hears() {
-		agent := controllers[target].(*nicoffload.Controller).Agent()
-		if _, err := agent.Sample(hostcc.SamplerName, sampling,
-			watch.Sampler(receiver.Occupancy, receiver.Bandwidth, receiver),
-			net.Now()); err != nil {
-			return nil, nil, err
-		}
+	for i := range writers {
+		s.Workload.Requests = append(s.Workload.Requests,
+			sim.Requests{From: i, To: target, Bytes: c.Bytes, Depth: c.depth()})
 	}
-	return cl, controllers, cl.Introduce()
+	s.Workload.Requests = append(s.Workload.Requests,
+		sim.Requests{From: timed, To: target, Bytes: c.Timed})
+	return s, nil
 }
 
 // run simulates.
 func (c contest) run(j *experiment.Job) (*outcome, error) {
 	l := link(j.Scale)
-	cl, controllers, err := c.build(l, j.Seed)
+	var controllers []cc.Controller
+	s, err := c.scenario(l, j.Seed, &controllers)
 	if err != nil {
 		return nil, err
 	}
-	net := cl.Net
-	out := &outcome{}
 	warm, span := c.spans(j.Scale)
-	begin := net.Now()
-	from := begin.Add(warm)
-	back := answerTime(l)
-	var conns []*sim.Conn
-	for i := range target {
-		conn, err := cl.Connect(i, target)
-		if err != nil {
-			return nil, err
-		}
-		conns = append(conns, conn)
-		w := &sim.Writer{Conn: conn, Bytes: c.Bytes, Depth: c.depth(),
-			Ended: func(units.Time, units.Time) {}}
-		if i == timed {
-			w.Bytes, w.Depth = c.Timed, 1
-			w.Ended = func(posted, ended units.Time) {
-				if !posted.Before(from) {
-					out.Latency = append(out.Latency, (ended.Sub(posted) - back).Seconds())
-				}
+	s.Until = warm + span
+	var queue, received *fabric.Series
+	s.Probes.Attach = func(s *sim.Simulation) {
+		queue, received = observe(s, target, func() (bytes uint64) {
+			for _, r := range s.Result().Requests {
+				bytes += r.Conn.Received()
 			}
-		}
-		w.Begin(begin.Add(units.Duration(net.Rand().Int64N(int64(10 * units.Microsecond)))))
+			return bytes
+		})
 	}
-	port := net.Switches()[0].Ports()[target]
-	queue := net.Sample(units.Microsecond, func() float64 { return float64(port.QueueLen(data)) })
-	received := net.SampleRate(10*units.Microsecond, func() (sum uint64) {
-		for _, c := range conns {
-			sum += c.Received()
-		}
-		return sum
-	})
-	to := from.Add(span)
-	if err := cl.Finish(j.Context(), warm+2*span, func(now units.Time) bool {
-		return !now.Before(to)
-	}); err != nil {
+	r, err := s.Run(j.Context())
+	if err != nil {
 		return nil, err
 	}
-	out.Goodput, out.Queue = received.Mean(from, to), queue.Mean(from, to)
-	out.Pauses = float64(net.Host(target).NIC().Stats().Pauses)
+	from, to := r.Simulation.Zero().Add(warm), r.Simulation.Zero().Add(warm+span)
+	out := &outcome{Goodput: received.Mean(from, to), Queue: queue.Mean(from, to)}
+	for _, m := range r.Requests[timed].Done {
+		if m.Posted >= warm {
+			out.Latency = append(out.Latency, (m.Took() - answerTime(l)).Seconds())
+		}
+	}
+	out.Pauses = float64(r.Simulation.Net.Host(target).NIC().Stats().Pauses)
 	for _, controller := range controllers {
 		if x, ok := controller.(*ccp.Controller); ok {
 			n := x.Counters()
@@ -224,6 +204,13 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 		}
 	}
 	return out, nil
+}
+
+// observe samples the queue before the link to a host of a star, and the rate of bytes received.
+func observe(s *sim.Simulation, host int, received func() uint64) (queue, rate *fabric.Series) {
+	port := s.Net.Switches()[0].Ports()[host]
+	queue = s.Net.Sample(units.Microsecond, func() float64 { return float64(port.QueueLen(data)) })
+	return queue, s.Net.SampleRate(10*units.Microsecond, received)
 }
 
 // depth is how many messages of a writer are outstanding: a MiB, and two at least.

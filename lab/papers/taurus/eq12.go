@@ -12,10 +12,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// header is what a DMA write has around its payload: a TLP of four double words (section 3.4).
+// header is the overhead of a DMA write: a TLP of four double words (section 3.4).
 const header units.Bytes = 16
 
-// efficiency is equation 2: the share of the bus that signals get, as the average over their sizes.
+// efficiency is equation 2: the share of the bus that signals get, averaged over their sizes.
 func efficiency(sizes ...units.Bytes) float64 {
 	sum := 0.0
 	for _, s := range sizes {
@@ -24,12 +24,12 @@ func efficiency(sizes ...units.Bytes) float64 {
 	return sum / float64(len(sizes))
 }
 
-// ackRate is how often packets of so many bytes are acknowledged, each for itself.
+// ackRate returns the rate of acknowledgements of packets of a size, each acknowledged by itself.
 func ackRate(line units.BitRate, packet units.Bytes) float64 {
 	return float64(line) / float64(8*packet)
 }
 
-// eq12: what reports cost on the bus, by the equations and by what the engine moves.
+// eq12: the cost of reports on the bus, by the equations and by the engine's counters.
 var eq12 = &experiment.Experiment{
 	ID:    "taurus/eq12",
 	Seeds: oneSeed,
@@ -61,8 +61,7 @@ var eq12 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		acks := r.Values("acks").Scaled(1e-6)
-		r.Claim("ack-rate", claims.Value{}.With("p4000", claims.Number(acks[0])).With("p1000",
-			claims.Number(acks[1])))
+		r.Claim("ack-rate", experiment.With("p4000", acks[0]).With("p1000", acks[1]))
 		var e claims.Value
 		for _, size := range []units.Bytes{1, 8, 64, 128, 512} {
 			e = e.With(fmt.Sprintf("s%d", size),
@@ -82,15 +81,13 @@ var eq12 = &experiment.Experiment{
 			"Equation 2: share of the bus that a signal gets, header 16 B", "size (B)",
 			"efficiency")
 		e.X.Log = true
-		s := r.Series("efficiency")
-		e.Add("equation 2", s.X, s.Y)
+		r.Series("efficiency").Draw(e, "equation 2")
 		bus := figure.Lines("bus",
 			"Engine: bytes on the bus for an ACK, 400 Gb/s of packets of 4096 B", "flows",
 			"bytes, headers included")
 		bus.X.Log, bus.Y.Log = true, true
 		for _, tiers := range busTiers {
-			s := r.Series(tiers.name)
-			bus.Add(tiers.name, s.X, s.Y)
+			r.Series(tiers.name).Draw(bus, tiers.name)
 		}
 		return []figure.Figure{e, bus}
 	},
@@ -111,7 +108,7 @@ var busTiers = []struct {
 	{"signals in messages, too", nicoffload.DefaultAggregation},
 }
 
-// signal is one that reaches the NIC.
+// signal is a signal that reaches the NIC.
 type signal struct {
 	at   units.Duration
 	flow int
@@ -130,7 +127,7 @@ var workedExample = func() (all []signal) {
 	return all
 }()
 
-// evenly is acknowledgements of 400 Gb/s for a millisecond, of flows in turn.
+// evenly returns acknowledgements of 400 Gb/s for a millisecond, of flows in turn.
 func evenly(flows int) (all []signal) {
 	gap := (400 * gbps).Duration(mtu)
 	for at := units.Duration(0); at < ms; at += gap {
@@ -139,7 +136,7 @@ func evenly(flows int) (all []signal) {
 	return all
 }
 
-// move lets signals through a NIC and answers what it counts, until all has been moved. Messages
+// move passes signals through a NIC until all have been moved, and returns its counters. Messages
 // are records.
 func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, error) {
 	flows := 0
@@ -180,7 +177,7 @@ func move(signals []signal, a nicoffload.Aggregation) (nicoffload.Counters, erro
 	return c, nil
 }
 
-// openFlows is a NIC with flows that are open, of which the agent knows.
+// openFlows returns a NIC with open flows, which the agent knows.
 func openFlows(flows int, b nicoffload.Binding, a nicoffload.Aggregation,
 	now units.Time) (*nicoffload.NIC, error) {
 	n, err := nicoffload.NewNIC(nicoffload.Config{Flows: flows, Aggregation: a,

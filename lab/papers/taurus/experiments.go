@@ -6,8 +6,9 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = slices.Concat(benchExperiments, fabricExperiments)
 
-// oneSeed is for what has nothing random, and for what is of the machine it runs on.
+// oneSeed is the number of seeds of experiments without randomness, and of those that measure the
+// machine.
 func oneSeed(experiment.Scale) int { return 1 }

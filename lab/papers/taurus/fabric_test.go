@@ -35,7 +35,7 @@ func TestKolmogorovSmirnov(t *testing.T) {
 	}
 }
 
-// Two rates over time differ most where they differ most, however often they changed.
+// The difference of two rates over time is the largest at any time, however often they changed.
 func TestDiffer(t *testing.T) {
 	x := []rateAt{{0, 10}, {10, 20}, {20, 10}}
 	for _, c := range []struct {
@@ -44,7 +44,7 @@ func TestDiffer(t *testing.T) {
 		want float64
 	}{
 		{"itself", x, 0},
-		{"a change that is none", []rateAt{{0, 10}, {5, 10}, {10, 20}, {20, 10}}, 0},
+		{"a change to the same rate", []rateAt{{0, 10}, {5, 10}, {10, 20}, {20, 10}}, 0},
 		{"later", []rateAt{{0, 10}, {11, 20}, {20, 10}}, 10},
 		{"another end", []rateAt{{0, 10}, {10, 20}, {20, 10}, {30, 13}}, 3},
 		{"never changed", []rateAt{{0, 12}}, 8},
@@ -55,21 +55,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// The link is full again at the first of ten full bins in a row.
-func TestRefill(t *testing.T) {
-	const us = units.Microsecond
-	total := &fabric.Series{}
-	for at := units.Duration(0); at < 4000*us; at += 20 * us {
-		rate := 1.
-		if at >= 2000*us && at < 2200*us || at == 2400*us {
-			rate = 0.5
-		}
-		total.Add(units.Time(at), rate)
-	}
-	assert.Equal(t, 450*us, refill(total, 2000*us, 4000*us, 1),
-		"a bin of 50 µs that is not full begins it anew")
-	assert.Equal(t, units.Duration(0), refill(total, 2500*us, 4000*us, 1))
-	assert.Equal(t, units.Forever, refill(total, 2000*us, 2600*us, 1), "too short to tell")
+func TestDeviation(t *testing.T) {
 	assert.InDelta(t, 0.5,
 		deviation(&fabric.Series{Times: []units.Time{0, 1, 2, 3}, Values: []float64{1, 2, 1, 9}}, 0,
 			2), 1e-12)

@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// feedback is a datapath that hears acknowledgements of its flows in turn, one in sixteen marked.
+// feedback is a datapath that takes acknowledgements of its flows in turn, one in sixteen marked.
 type feedback struct {
 	cc.Controller
 	flows []cc.Flow
@@ -16,7 +16,7 @@ type feedback struct {
 	lost  func() uint64
 }
 
-// sums is what messages add up.
+// sums are the sums of messages.
 type sums struct{ packets, marked, bytes uint64 }
 
 func newFeedback(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error),
@@ -53,8 +53,8 @@ func (f *feedback) signal(now units.Time) {
 	f.Report(&f.ev, now)
 }
 
-// hear implements datapath.
-func (f *feedback) hear(n int, now units.Time) (signals, lost uint64) {
+// acknowledge implements datapath.
+func (f *feedback) acknowledge(n int, now units.Time) (signals, lost uint64) {
 	before := f.lost()
 	for range n {
 		f.signal(now)

@@ -1,7 +1,6 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -10,11 +9,11 @@ import (
 // Figures 12 and 13: the split under congestion of the fabric and of the host, with hostCC and
 // without.
 
-// request is what the timed messages of figure 13 have.
+// request is the size of the timed messages of figure 13.
 const request = 8 * units.KiB
 
-// congested are the series of both figures; claims are about the severe antagonist, which hostCC
-// has an answer to.
+// congested are the series of both figures; claims are about the severe antagonist, against which
+// hostCC acts.
 var (
 	congested   = under(request, []float64{0, mild, severe}, coDesign, deaf)
 	fabricCase  = series{coDesign, 0, request}
@@ -33,14 +32,12 @@ var fig12 = &experiment.Experiment{
 	Cells: congestedCells,
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		r.Claim("both-high",
-			claims.Value{}.With("fabric",
-				claims.Number(overSizes(r, fabricCase, "util"))).With("host",
-				claims.Number(overSizes(r, hostCase, "util"))))
+		r.Claim("both-high", experiment.With("fabric", overSizes(r, fabricCase, "util")).
+			With("host", overSizes(r, hostCase, "util")))
 		r.Claim("hostcc-matters", overSizes(r, hostCase, "goodput")/overSizes(r, hostWithout,
 			"goodput"))
 		r.Note("hostcc-matters", "where an antagonist leaves %g %%. hostCC's target is 84 %% of "+
-			"the link, so that of one that leaves %g %% it takes back little: %.3f",
+			"the link, so that it takes back little from one that leaves %g %%: %.3f",
 			100*severe, 100*mild, overSizes(r, mildCase, "goodput")/overSizes(r, mildWithout,
 				"goodput"))
 	},
@@ -62,7 +59,7 @@ var fig13 = &experiment.Experiment{
 			"latency"))
 		r.Claim("hostcc-matters", overSizes(r, hostWithout, "latency")/overSizes(r, hostCase,
 			"latency"))
-		r.Note("host-not-worse", "it is less: what the receiver's NIC marks keeps the queue of "+
+		r.Note("host-not-worse", "it is less: the marks of the receiver's NIC keep the queue of "+
 			"the switch at %.0f KB on average; with a congested fabric alone it is %.0f. Where "+
 			"an antagonist leaves %g %%: %.2f",
 			overSizes(r, hostCase, "queue")/1e3, overSizes(r, fabricCase, "queue")/1e3, 100*mild,

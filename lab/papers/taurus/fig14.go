@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -27,7 +26,7 @@ func frameworkCells(of ...series) func(experiment.Scale) []experiment.Cell {
 	return func(s experiment.Scale) []experiment.Cell { return contested(sizesAt(s), of...) }
 }
 
-// overSizes is the mean of means by size.
+// overSizes returns the mean of means by size.
 func overSizes(r *experiment.Results, s series, value string) float64 {
 	return s.means(r, sizesAt(r.Scale), value).Mean()
 }
@@ -37,10 +36,9 @@ var fig14a = &experiment.Experiment{
 	Cells: frameworkCells(inFabric...),
 	Run:   runContest,
 	Judge: func(r *experiment.Results) {
-		r.Claim("order", claims.Value{}.
-			With("ccp", claims.Number(overSizes(r, fabricOf(ccpPerACK), "goodput"))).
-			With("doca", claims.Number(overSizes(r, fabricOf(docaPCC), "goodput"))).
-			With("taurus", claims.Number(overSizes(r, fabricOf(coDesign), "goodput"))))
+		r.Claim("order", experiment.With("ccp", overSizes(r, fabricOf(ccpPerACK), "goodput")).
+			With("doca", overSizes(r, fabricOf(docaPCC), "goodput")).
+			With("taurus", overSizes(r, fabricOf(coDesign), "goodput")))
 		r.Claim("taurus-full", overSizes(r, fabricOf(coDesign), "util"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -68,8 +66,8 @@ var fig14b = &experiment.Experiment{
 		}
 		r.Claim("over-doca", gain(docaPCC, severe).Mean())
 		r.Claim("over-ccp", max(gain(ccpPerACK, 0).Max(), gain(ccpPerACK, severe).Max()))
-		r.Note("over-doca", "where an antagonist leaves %g %%. Of one that leaves %g %% hostCC, "+
-			"whose target is 84 %% of the link, takes back little: %.3f",
+		r.Note("over-doca", "where an antagonist leaves %g %%. From one that leaves %g %% "+
+			"hostCC, whose target is 84 %% of the link, takes back little: %.3f",
 			100*severe, 100*mild, gain(docaPCC, mild).Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -105,20 +103,20 @@ var fig14cd = &experiment.Experiment{
 
 		r.Note("fabric-range", "iDCTCP keeps the queue below K, here %.0f KB: %.0f KB on average "+
 			"at 64 KiB. Marking at a fifth of that gives %s µs, at %.3f of the throughput; 64 "+
-			"KiB also wait "+
-			"for a ninth of the link", float64(dctcpK)/1e3*float64(link(r.Scale).Rate)/1e11,
+			"KiB also wait for a ninth of the link",
+			float64(dctcpK)/1e3*float64(link(r.Scale).Rate)/1e11,
 			fabricOf(coDesign).means(r, []units.Bytes{64 * kib}, "queue")[0]/1e3,
 			list(micros(earlyMarks)),
 			overSizes(r, fabricOf(earlyMarks), "goodput")/overSizes(r, fabricOf(coDesign),
 				"goodput"))
-		r.Note("ccp-slow", "up to 64 KiB CCP takes %s µs and TAURUS %s; larger messages take as "+
-			"long as their share of the link has them take. CCP waits in its receiver, where "+
-			"packets take "+
-			"80 ns; what a kernel adds is not in the model", list(micros(ccpPerACK)), list(latency))
+		r.Note("ccp-slow", "up to 64 KiB CCP takes %s µs and TAURUS %s; the time of larger "+
+			"messages is set by their share of the link. CCP waits in its receiver, where "+
+			"packets take 80 ns; the model does not have what a kernel adds",
+			list(micros(ccpPerACK)), list(latency))
 		r.Note("host-gain", "DOCA PCC's latency is its own queue, also without an antagonist "+
-			"(%.0f KB on average): nine flows raise their rates by 5 %% of the line each, every "+
-			"round trip. With steps a "+
-			"ninth as large (%.0f KB) TAURUS's gain is %.2f", overSizes(r, fabricOf(docaPCC),
+			"(%.0f KB on average): nine flows increase their rates by 5 %% of the line each, "+
+			"every round trip. With steps a ninth as large (%.0f KB) TAURUS's gain is "+
+			"%.2f", overSizes(r, fabricOf(docaPCC),
 			"queue")/1e3, overSizes(r, fabricOf(smallSteps), "queue")/1e3, 1-ratio(coDesign,
 			hostOf(smallSteps)))
 	},
@@ -135,7 +133,7 @@ var fig14cd = &experiment.Experiment{
 	},
 }
 
-// list is numbers behind each other.
+// list concatenates numbers.
 func list(v experiment.Values) (s string) {
 	for i, x := range v {
 		if i > 0 {

@@ -4,16 +4,16 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// offeredRates are of reports, M/s.
+// offeredRates are rates of reports, M/s.
 var offeredRates = []int{1, 2, 4, 8, 12}
 
-// fig2ab: what CCP costs a datapath that really sends, its agent, and those who are not heard.
+// fig2ab: the cost of CCP to a datapath that really sends, its agent, and the reports that are
+// lost.
 var fig2ab = &experiment.Experiment{
 	ID:    "taurus/fig2ab",
 	Seeds: oneSeed,
@@ -37,12 +37,9 @@ var fig2ab = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		sent, reported := r.Cell("sending"), r.Cell("reports")
-		var losses claims.Value
-		for _, flows := range servedFlows {
-			losses = losses.With(fmt.Sprint(flows),
-				claims.Number(1-rate(sent, flows, "ccp")/rate(sent, flows, "in line")))
-		}
-		r.Claim("throughput", losses)
+		r.Claim("throughput", experiment.Each(servedFlows, func(flows int) float64 {
+			return 1 - rate(sent, flows, "ccp")/rate(sent, flows, "in line")
+		}))
 		r.Note("throughput", "%s; packets of 4096 B, both ends on one core: in line %.3g Gb/s of "+
 			"one flow and %.3g of 32, with a report each round trip %.3g and %.3g",
 			conditions(sent),
@@ -57,8 +54,8 @@ var fig2ab = &experiment.Experiment{
 			perSecond(reported, "12 messages")/1e6)
 		r.Claim("cpu", cpu(sent, "32 ccp")/cpu(sent, "1 ccp"))
 		r.Note("cpu", "%.3g %% of a core with one flow and %.3g %% with 32, which are %.3g and "+
-			"%.3g M reports/s, %.0f and %.0f ns each: flows share a core that sends, and make no "+
-			"more reports when they are many. With a report each round trip %.3g and %.3g %%",
+			"%.3g M reports/s, %.0f and %.0f ns each: flows share a sending core, and more flows "+
+			"do not make more reports. With a report each round trip %.3g and %.3g %%",
 			100*cpu(sent, "1 ccp"), 100*cpu(sent, "32 ccp"), perSecond(sent, "1 ccp messages")/1e6,
 			perSecond(sent, "32 ccp messages")/1e6,
 			1e9*cpu(sent, "1 ccp")/perSecond(sent, "1 ccp messages"), 1e9*cpu(sent,
@@ -141,5 +138,5 @@ func rate(p experiment.Pool, flows int, way string) float64 {
 	return perSecond(p, fmt.Sprintf("%d %s rate", flows, way))
 }
 
-// gbits is the goodput of full packets a second.
+// gbits returns the goodput of full packets a second.
 func gbits(packets float64) float64 { return packets * 8 * float64(mtu) / 1e9 }

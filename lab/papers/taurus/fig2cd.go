@@ -6,8 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig2cd: what becomes of DOCA PCC when the receiver's memory is the bottleneck, of which it does
-// not hear.
+// fig2cd: DOCA PCC when the receiver's memory is the bottleneck, of which it gets no signal.
 var fig2cd = &experiment.Experiment{
 	ID: "taurus/fig2cd",
 	Cells: func(s experiment.Scale) []experiment.Cell {

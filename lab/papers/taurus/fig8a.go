@@ -3,13 +3,12 @@ package taurus
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// aggregations are what figures 8a and 8b compare.
+// aggregations are the settings that figures 8a and 8b compare.
 var aggregations = []struct {
 	name string
 	nicoffload.Aggregation
@@ -17,7 +16,7 @@ var aggregations = []struct {
 
 var aggregatedFlows = []int{1, 2, 4, 8, 16}
 
-// eachAggregation is every number of flows with aggregation and without, and what to call that.
+// eachAggregation returns every number of flows with aggregation and without, and its name.
 func eachAggregation(do func(name string, flows int, a nicoffload.Aggregation) error) error {
 	for _, flows := range aggregatedFlows {
 		for _, a := range aggregations {
@@ -29,7 +28,7 @@ func eachAggregation(do func(name string, flows int, a nicoffload.Aggregation) e
 	return nil
 }
 
-// fig8a: what aggregation saves of the agent's core.
+// fig8a: how much of the agent's core aggregation saves.
 var fig8a = &experiment.Experiment{
 	ID:    "taurus/fig8a",
 	Seeds: oneSeed,
@@ -45,18 +44,18 @@ var fig8a = &experiment.Experiment{
 		return measure(j, enoughAt(j.Scale), all...)
 	},
 	Judge: func(r *experiment.Results) {
-		var gains claims.Value
+		var gains experiment.Keyed
 		most := 0.0
 		for _, flows := range aggregatedFlows {
 			off, on := cpu(r.Pool, fmt.Sprintf("%d off", flows)), cpu(r.Pool,
 				fmt.Sprintf("%d on", flows))
-			gains = gains.With(fmt.Sprint(flows), claims.Number(1-on/off))
+			gains = gains.With(fmt.Sprint(flows), 1-on/off)
 			most = max(most, on)
 		}
 		r.Claim("less-cpu", gains)
 		r.Note("less-cpu", "%s", conditions(r.Pool))
 		r.Claim("one-core", most)
-		r.Note("one-core", "of the numbers of flows the one that takes most; reached %.3g M/s",
+		r.Note("one-core", "for the number of flows that takes most; reached %.3g M/s",
 			perSecond(r.Pool, "16 on rate")/1e6)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -76,11 +75,11 @@ var fig8a = &experiment.Experiment{
 // cpu is the share of its core that a contender's agent was busy.
 func cpu(r experiment.Pool, name string) float64 { return r.Values(name + " busy").Percentile(50) }
 
-// perSecond is how many signals a contender heard ("rate") and how many messages its agent took
+// perSecond returns the rate of a contender's signals ("rate") or of its agent's messages
 // ("messages").
 func perSecond(r experiment.Pool, name string) float64 { return r.Values(name).Percentile(50) }
 
-// conditions says on what kind of a machine this was measured.
+// conditions describes the state of the machine during the measurement.
 func conditions(r experiment.Pool) string {
 	return fmt.Sprintf("medians of slices of 0.5 ms, contenders in turns; load %.1f, both cores "+
 		"undisturbed in %.0f of %.0f slices",

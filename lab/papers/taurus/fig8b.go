@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/sim/figure"
@@ -15,7 +14,8 @@ import (
 
 const onTwoCores = "on two cores"
 
-// fig8b: how many messages cross the boundary, with aggregation and without, and that they say all.
+// fig8b: how many messages cross the boundary, with aggregation and without, and whether they carry
+// everything.
 var fig8b = &experiment.Experiment{
 	ID:    "taurus/fig8b",
 	Seeds: oneSeed,
@@ -37,11 +37,11 @@ var fig8b = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		cells := r.Cells()
 		judged := cells[len(cells)-1]
-		var savings claims.Value
+		var savings experiment.Keyed
 		var series []float64
 		for _, flows := range aggregatedFlows {
 			s := saving(judged, flows)
-			savings = savings.With(fmt.Sprint(flows), claims.Number(s))
+			savings = savings.With(fmt.Sprint(flows), s)
 			series = append(series, s)
 		}
 		r.Claim("rate-down", savings)
@@ -65,7 +65,7 @@ var fig8b = &experiment.Experiment{
 			}
 		}
 		r.Claim("nothing-lost", worst)
-		r.Note("nothing-lost", "%d runs; of packets, marks and bytes the one that is worst",
+		r.Note("nothing-lost", "%d runs; the worst of packets, marks and bytes",
 			len(r.Values("delivered")))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -88,13 +88,13 @@ var fig8b = &experiment.Experiment{
 	},
 }
 
-// saving is how many messages aggregation saves, of those without.
+// saving returns the share of messages that aggregation saves.
 func saving(c experiment.Pool, flows int) float64 {
 	on, off := fmt.Sprintf("%d on messages", flows), fmt.Sprintf("%d off messages", flows)
 	return 1 - perSecond(c, on)/perSecond(c, off)
 }
 
-// counted makes algorithms whose events are summed up here.
+// counted makes algorithms whose events are summed here.
 func (s *sums) counted(name string) func() (cc.Algorithm, error) {
 	make := benched(name)
 	return func() (cc.Algorithm, error) {
@@ -112,8 +112,8 @@ func (s *sums) counted(name string) func() (cc.Algorithm, error) {
 	}
 }
 
-// over is s in proportion to what there was: of packets, marks and bytes the one that is furthest
-// from it.
+// over returns s relative to the actual sums: the one of packets, marks and bytes that is furthest
+// off.
 func (s *sums) over(all sums) float64 {
 	worst := 1.0
 	for _, r := range []float64{float64(s.packets) / float64(all.packets),
@@ -125,7 +125,7 @@ func (s *sums) over(all sums) float64 {
 	return worst
 }
 
-// measureReports counts messages of contenders, and what they told of.
+// measureReports counts messages of contenders, and sums what they carried.
 func measureReports(j *experiment.Job) error {
 	var all []*contender
 	var heard []*sums
@@ -141,13 +141,13 @@ func measureReports(j *experiment.Job) error {
 		return err
 	}
 	for i, c := range all {
-		// its messages are raw, and give way when there is no room
+		// its messages are raw, and are dropped when there is no room
 		if !strings.HasSuffix(c.name, "on") {
 			continue
 		}
 		f := c.datapath.(*feedback)
-		for end := wall().Add(ms); wall().Before(end); { // what is on its way
-			f.hear(0, wall())
+		for end := wall().Add(ms); wall().Before(end); { // messages in flight
+			f.acknowledge(0, wall())
 			c.agent.Poll(wall())
 		}
 		j.Value("delivered", heard[i].over(f.sent))

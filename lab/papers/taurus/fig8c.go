@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig8c: how many results of an incast the update filter keeps from the NIC, and that nobody misses
-// them.
+// fig8c: how many results of an incast the update filter keeps from the NIC, and whether rates
+// differ without them.
 var fig8c = &experiment.Experiment{
 	ID: "taurus/fig8c",
 	Cells: func(experiment.Scale) (cells []experiment.Cell) {
@@ -86,7 +86,7 @@ func filter(j *experiment.Job) error {
 	j.Value("written", results)
 	j.Value("offered", results+duplicates)
 	j.Value("span", until.Seconds())
-	// On a link that takes time for each result, those that say nothing new hold up others.
+	// On a link that takes time for each result, redundant ones delay others.
 	free := nicoffload.TypicalPCIe
 	free.Rate = 0
 	if with, err = run(false, free); err != nil {
@@ -100,14 +100,14 @@ func filter(j *experiment.Job) error {
 	return nil
 }
 
-// appliedRates is what rates the flows of a run had, over time.
+// appliedRates are the rates of the flows of a run, over time.
 type appliedRates struct {
 	line  units.BitRate
 	rtt   units.Duration
 	hosts []*applied
 }
 
-// of takes down what a host's controller decides.
+// of records the decisions of a host's controller.
 func (r *appliedRates) of(c cc.Controller) cc.Controller {
 	a := &applied{Controller: c, rates: r, flows: map[cc.Flow][]rateAt{}}
 	r.hosts = append(r.hosts, a)
@@ -147,8 +147,8 @@ func (a *applied) Decision(f cc.Flow) (cc.Decision, bool) {
 	return d, changed
 }
 
-// rate is what a flow may send: its pace, or its window in each round trip, and never more than the
-// line.
+// rate returns the rate that a flow may send at: its pace, or its window in each round trip, at
+// most line rate.
 func (r *appliedRates) rate(d *cc.Decision) float64 {
 	rate := float64(units.RateOf(d.Window, r.rtt))
 	if d.Rate > 0 {
@@ -157,7 +157,7 @@ func (r *appliedRates) rate(d *cc.Decision) float64 {
 	return min(rate, float64(r.line))
 }
 
-// difference is the most by which any flow's rate differed at any time, in bit/s.
+// difference returns the largest difference of any flow's rate at any time, in bit/s.
 func (r *appliedRates) difference(other *appliedRates) (most float64) {
 	for i, host := range r.hosts {
 		for f, x := range host.flows {
@@ -167,8 +167,8 @@ func (r *appliedRates) difference(other *appliedRates) (most float64) {
 	return most
 }
 
-// differ is the most by which two rates over time differ. Nothing to compare with is infinitely
-// different.
+// differ returns the largest difference of two rates over time. It is infinite if there is nothing
+// to compare.
 func differ(x, y []rateAt) (most float64) {
 	if len(x) == 0 || len(y) == 0 {
 		return math.Inf(1)

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig9ad: how long small flows take through a link that two large ones have filled.
+// fig9ad: completion times of small flows through a link that two large flows have filled.
 var fig9ad = &experiment.Experiment{
 	ID:    "taurus/fig9ad",
 	Cells: func(experiment.Scale) []experiment.Cell { return compared(algorithms...) },
@@ -29,9 +29,9 @@ var fig9ad = &experiment.Experiment{
 			return of(r, idctcp, p).Values(fmt.Sprintf("queue p%g", percentile)).Mean() / 1e3
 		}
 		r.Note("close", "iDCTCP keeps a queue of %.0f to %.0f KB (p5 to p95) in line and of %.0f "+
-			"to %.0f behind the split: completion times are so much alike that a median %.1f %% "+
-			"off is %.2f of the "+
-			"distribution. HPCC's and Bolt's queues are a few packets, in steps of one",
+			"to %.0f behind the split: completion times vary so little that a median %.1f %% off "+
+			"is %.2f of the distribution. HPCC's and Bolt's queues are a few packets, in steps "+
+			"of one",
 			queue(native, 5), queue(native, 95), queue(split, 5), queue(split, 95),
 			100*math.Abs(1-of(r, idctcp, split).Values("fct").Percentile(50)/of(r, idctcp,
 				native).Values("fct").Percentile(50)), distanceOf(r, idctcp))
@@ -53,12 +53,12 @@ var fig9ad = &experiment.Experiment{
 	},
 }
 
-// distanceOf is that between completion times in line and behind the split.
+// distanceOf returns the distance between completion times in line and behind the split.
 func distanceOf(r *experiment.Results, a algorithm) float64 {
 	return kolmogorovSmirnov(of(r, a, split).Values("fct"), of(r, a, native).Values("fct"))
 }
 
-// kolmogorovSmirnov is the most by which two distributions differ.
+// kolmogorovSmirnov returns the largest difference of two distribution functions.
 func kolmogorovSmirnov(x, y experiment.Values) (most float64) {
 	x, y = slices.Sorted(slices.Values(x)), slices.Sorted(slices.Values(y))
 	a, b := 0, 0

@@ -34,8 +34,7 @@ var fig9eh = &experiment.Experiment{
 		r.Claim("throughput-close", goodput)
 		r.Claim("same-queue", peak)
 		r.Claim("fluctuation",
-			claims.Value{}.With("dctcp", claims.Number(ratio(r, idctcp, "spread"))).With("others",
-				claims.Number(others)))
+			experiment.With("dctcp", ratio(r, idctcp, "spread")).With("others", others))
 	},
 	Figures: func(r *experiment.Results) (figures []figure.Figure) {
 		for _, a := range algorithms {
@@ -56,7 +55,7 @@ var fig9eh = &experiment.Experiment{
 	},
 }
 
-// The catalogue's times: when they join, when all is over, and from when on throughput should be
+// The catalogue's times: when flows join, when all is over, and from when on throughput should be
 // steady.
 const (
 	joinAt   = 2 * units.Millisecond
@@ -64,8 +63,8 @@ const (
 	joinEnd  = 4 * units.Millisecond
 )
 
-// onLink is a run of flows that one link is too narrow for.
-func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, cc.Control, error) {
+// onLink is a run of flows that share one narrow link.
+func (c cell) onLink(j *experiment.Job, until units.Duration) (sim.Bottleneck, cc.Factory, error) {
 	control, err := c.Algorithm.control()
 	l := link(j.Scale)
 	switches := c.Algorithm.switches(l)
@@ -91,37 +90,18 @@ func join(j *experiment.Job) error {
 	}
 	total := r.Goodput()
 	from, to := units.Time(joinAt), units.Time(joinEnd)
-	j.Value("refill", refill(total, joinAt, joinEnd, config.Capacity()).Seconds())
+	j.Value("refill", experiment.Refill(func(from, to units.Duration) float64 {
+		return total.Mean(units.Time(from), units.Time(to))
+	}, joinAt, joinEnd, config.Capacity()).Seconds())
 	j.Value("goodput", total.Mean(from, to)/config.Capacity())
 	j.Value("peak", r.Queues[0].Length.Max(from, to))
 	j.Value("spread", deviation(total, steadyAt, joinEnd))
-	for k, at := range total.Times {
-		j.Series("goodput").Add(units.Duration(at).Seconds(), total.Values[k])
-	}
-	const step = 10 * units.Microsecond
-	for at := units.Duration(0); at < joinEnd; at += step {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
-			units.Time(at+step)))
-	}
+	j.Curve("goodput", total, 0)
+	j.Means("queue", r.Queues[0].Length, 10*units.Microsecond, joinEnd)
 	return nil
 }
 
-// refill is the catalogue's: how long after stop the total begins to stay at 0.9 of the link for
-// 500 µs, in bins of 50 µs.
-func refill(total *fabric.Series, stop, end units.Duration, capacity float64) units.Duration {
-	const bin, held = 50 * units.Microsecond, 500 * units.Microsecond
-	full := units.Duration(0)
-	for at := stop; at+bin <= end; at += bin {
-		if total.Mean(units.Time(at), units.Time(at+bin)) < 0.9*capacity {
-			full = 0
-		} else if full += bin; full == held {
-			return at + bin - held - stop
-		}
-	}
-	return units.Forever
-}
-
-// deviation is the standard deviation of values that were taken in a span.
+// deviation returns the standard deviation of the values in a span.
 func deviation(s *fabric.Series, from, to units.Duration) float64 {
 	n, sum, squares := 0.0, 0.0, 0.0
 	for k, at := range s.Times {

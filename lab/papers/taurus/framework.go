@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A framework is where congestion control runs, and what it hears of.
+// A framework is where congestion control runs, and the signals that it gets.
 type framework string
 
 const (
@@ -17,13 +17,12 @@ const (
 	deaf     framework = "TAURUS w/o hostCC" // the split without signals of the host
 	// its RTT template on the NIC, without signals of the host
 	docaPCC framework = "DOCA-PCC"
-	// iDCTCP in an agent that hears of each ACK, beside a transport in software
+	// iDCTCP in an agent that gets each ACK, beside a transport in software
 	ccpPerACK framework = "CCP"
 
-	// To tell where differences come from.
-	// marks at a fifth of what HPCC's simulator has for DCTCP
+	// To find the causes of differences: marks at a fifth of what HPCC's simulator has for DCTCP,
 	earlyMarks framework = "TAURUS, K 60 KB"
-	// nine flows together raise their rates as the template has it for one
+	// and nine flows that together increase their rates as the template does for one
 	smallSteps framework = "DOCA-PCC, AI a ninth"
 )
 
@@ -35,8 +34,8 @@ const (
 	perFrame = 80 * units.Nanosecond
 )
 
-// control is the congestion control of its flows.
-func (f framework) control() (cc.Control, error) {
+// control returns the congestion control of its flows.
+func (f framework) control() (cc.Factory, error) {
 	switch f {
 	case docaPCC:
 		return pcc.Spec{}, nil
@@ -46,7 +45,7 @@ func (f framework) control() (cc.Control, error) {
 	return idctcp.control()
 }
 
-// controller makes what runs it on a host.
+// controller makes the controller of a host.
 func (f framework) controller(line units.BitRate) func(int, units.Time) (cc.Controller, error) {
 	switch f {
 	case docaPCC, smallSteps:
@@ -63,7 +62,7 @@ func (f framework) controller(line units.BitRate) func(int, units.Time) (cc.Cont
 	return split.controller
 }
 
-// switches are the same for all but one.
+// switches returns the marking, which is the same for all but one.
 func (f framework) switches(l fabric.Link) fabric.SwitchConfig {
 	if f == earlyMarks {
 		return lossless(l, marking(dctcpK/5))
@@ -71,5 +70,5 @@ func (f framework) switches(l fabric.Link) fabric.SwitchConfig {
 	return idctcp.switches(l)
 }
 
-// hears says whether it hears of congestion in the receiver.
+// hears reports whether it gets signals of congestion in the receiver.
 func (f framework) hears() bool { return f == coDesign || f == earlyMarks }

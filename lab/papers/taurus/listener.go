@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// listener is an algorithm that an experiment hears events by.
+// listener is an algorithm that passes its events to an experiment.
 type listener struct {
 	events cc.EventSet
 	first  cc.Decision
@@ -22,19 +22,19 @@ func (l *listener) Start(units.Time) cc.Decision { return l.first }
 // On implements cc.Algorithm.
 func (l *listener) On(ev *cc.Event, now units.Time) cc.Decision { return l.on(ev, now) }
 
-// control is a cc.Control that always makes one algorithm.
+// control is a cc.Factory that always makes one algorithm.
 type control struct{ cc.Algorithm }
 
-// New implements cc.Control.
+// New implements cc.Factory.
 func (c control) New(cc.Path) (cc.Algorithm, error) { return c.Algorithm, nil }
 
-// Name implements cc.Control.
+// Name implements cc.Factory.
 func (control) Name() string { return "listener" }
 
 func (control) String() string { return "listener" }
 
-// agentOf is an agent on the core of a device, which reports everything at once, all of whose flows
-// have one algorithm.
+// agentOf is an agent on the core of a device that reports everything at once. All its flows have
+// one algorithm.
 func agentOf(d nicoffload.Device, a cc.Algorithm, b nicoffload.Binding) (*nicoffload.Agent, error) {
 	return nicoffload.NewAgent(nicoffload.AgentConfig{
 		Device: d, Aggregation: &nicoffload.Immediate,

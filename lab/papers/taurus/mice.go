@@ -18,13 +18,13 @@ type mice struct {
 
 const (
 	elephants = 2
-	mouseHome = 8 // hosts that mice come from
+	mouseHome = 8 // source hosts of mice
 	mouseLoad = 0.01
 	settled   = units.Millisecond // for elephants alone
 )
 
-// run takes down the completion times of the mice, the queue that they met, and what the elephants
-// left of the link.
+// run records the completion times of the mice, the queue that they met, and how much of the link
+// the elephants used.
 func (m mice) run(j *experiment.Job) error {
 	l := link(j.Scale)
 	const receiver = elephants + mouseHome
@@ -55,11 +55,7 @@ func (m mice) run(j *experiment.Job) error {
 			}
 			large = append(large, f)
 		}
-		bottleneck := s.Net.Switches()[0].Ports()[receiver]
-		queue = s.Net.Sample(units.Microsecond, func() float64 {
-			return float64(bottleneck.QueueLen(data))
-		})
-		received = s.Net.SampleRate(10*units.Microsecond, func() (sum uint64) {
+		queue, received = observe(s, receiver, func() (sum uint64) {
 			for _, f := range large {
 				sum += f.Conn.Received()
 			}
@@ -86,7 +82,7 @@ func (m mice) run(j *experiment.Job) error {
 	return r.Complete()
 }
 
-// toward sends all flows to one host, and has those that they come from behind so many others.
+// toward sends all flows to one host, and shifts their sources by a number of hosts.
 type toward struct {
 	workload.Source
 	behind, receiver int

@@ -21,7 +21,7 @@ type pair struct {
 	err  error
 }
 
-// Messages of a queue pair that are outstanding, and how many of them complete together.
+// Outstanding messages of a queue pair, and how many of them complete together.
 const (
 	outstandingMessages = 64
 	completeEach        = 16
@@ -74,10 +74,9 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 	}
 	for i := range p.qps {
 		for k, qp := range p.qps[i] {
-			if err := qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
-				transport.RTRAttr{Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu,
-					DestQPN: p.qps[1-i][k].Num},
-				transport.RTSAttr{Timeout: 18, RetryCount: 7}); err != nil {
+			if err := qp.Connect(transport.QPAttr{Access: transport.RemoteWrite,
+				Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu,
+				DestQPN: p.qps[1-i][k].Num, Timeout: 18, RetryCount: 7}); err != nil {
 				return nil, err
 			}
 		}
@@ -93,32 +92,30 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 	return p, p.err
 }
 
-// single is a port that hands out a packet at a time, so that each is acknowledged by itself.
+// single is a port that returns one packet at a time, so that each is acknowledged by itself.
 type single struct{ packet.Port }
 
 // Recv implements packet.Port.
 func (s single) Recv(bufs []packet.Buf) int { return s.Port.Recv(bufs[:1]) }
 
-// post writes some messages, the last of which is completed.
+// post writes some messages; only the last is signaled.
 func (p *pair) post(k int) {
 	for i := range completeEach {
-		p.work.ID, p.work.Flags = uint64(k), 0
-		if i == completeEach-1 {
-			p.work.Flags = transport.Signaled
-		}
+		p.work.ID, p.work.Signaled = uint64(k), i == completeEach-1
 		if err := p.qps[0][k].PostSend(&p.work); err != nil {
 			p.err = err
 		}
 	}
 }
 
-// hear implements datapath: a round of both ends, with as many acknowledgements as there are.
-func (p *pair) hear(_ int, now units.Time) (packets, _ uint64) {
+// acknowledge implements datapath: a round of both ends, with as many acknowledgements as there
+// are.
+func (p *pair) acknowledge(_ int, now units.Time) (packets, _ uint64) {
 	p.a.Poll(now)
 	p.b.Poll(now)
 	for _, wc := range p.wcs[:p.cq.Poll(p.wcs[:])] {
 		if wc.Status != transport.StatusSuccess {
-			p.err = fmt.Errorf("taurus: a message ended with %v", wc.Status)
+			p.err = fmt.Errorf("taurus: a message completed with %v", wc.Status)
 			continue
 		}
 		packets += completeEach

@@ -20,10 +20,10 @@ var (
 	places = []place{native, split}
 )
 
-// behind is an agent at a distance.
+// behind returns an agent at a distance.
 func behind(away units.Duration) place { return place{Split: true, Away: away} }
 
-// String names the place.
+// String returns the name of the place.
 func (p place) String() string {
 	switch p {
 	case native:
@@ -34,14 +34,14 @@ func (p place) String() string {
 	return fmt.Sprintf("split, %v", p.Away)
 }
 
-// pcie is what lies between NIC and agent.
+// pcie returns the link between NIC and agent.
 func (p place) pcie() *nicoffload.PCIe {
 	pcie := nicoffload.TypicalPCIe
 	pcie.Up, pcie.Down = p.Away, p.Away
 	return &pcie
 }
 
-// controller makes what runs a host's congestion control.
+// controller makes the controller of a host.
 func (p place) controller(_ int, now units.Time) (cc.Controller, error) {
 	if !p.Split {
 		return &cc.Inline{}, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// reporter is a datapath of CCP's that runs no program: it sends a report of each acknowledgement,
-// ready made, for a program on this core would not keep up with the agent.
+// reporter is a datapath of CCP's without a program: it sends a prepared report of each
+// acknowledgement, since a program on this core would be slower than the agent.
 type reporter struct {
 	ring    *nicoffload.Producer
 	replies *nicoffload.Consumer
@@ -19,7 +19,7 @@ type reporter struct {
 
 const reporterRing = 4096 // slots
 
-// newReporter is CCP's agent behind a generator of reports.
+// newReporter returns CCP's agent behind a generator of reports.
 func newReporter(name string, flows int, rate float64,
 	algorithm func() (cc.Algorithm, error)) (*contender, error) {
 	up, down := nicoffload.AlignedMemory(nicoffload.RingBytes(reporterRing)),
@@ -75,8 +75,8 @@ func padded(m *ccp.Message) []byte {
 
 func (r *reporter) push(m *ccp.Message) { r.ring.Push(padded(m)) }
 
-// hear implements datapath.
-func (r *reporter) hear(n int, _ units.Time) (signals, lost uint64) {
+// acknowledge implements datapath.
+func (r *reporter) acknowledge(n int, _ units.Time) (signals, lost uint64) {
 	for range n {
 		if !r.ring.Push(r.reports[r.next]) {
 			lost++

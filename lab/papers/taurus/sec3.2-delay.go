@@ -1,14 +1,13 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// separation: how far the agent may be from the NIC (section 3.2).
+// separation: the effect of the distance between agent and NIC (section 3.2).
 var separation = &experiment.Experiment{
 	ID: "taurus/sec3.2-delay",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -28,12 +27,12 @@ var separation = &experiment.Experiment{
 		return c.incast(j)
 	},
 	Judge: func(r *experiment.Results) {
-		tail := claims.Value{}
+		tail := experiment.Keyed{}
 		var queues []float64
 		for _, a := range separated(r.Scale) {
 			near, away := of(r, a, behind(0)), of(r, a, behind(units.Microsecond))
 			tail = tail.With(string(a),
-				claims.Number(away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99)))
+				away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99))
 		}
 		for _, away := range distances(r.Scale) {
 			sum := 0.0
@@ -69,7 +68,7 @@ var separation = &experiment.Experiment{
 	},
 }
 
-// shown is also our own Bolt at full scale, which no claim is about.
+// shown also has our own Bolt at full scale, which is in no claim.
 func shown(s experiment.Scale) []algorithm {
 	return experiment.At(s, append(algorithms[:4:4], paced), separated(s))
 }
@@ -84,7 +83,7 @@ func distances(s experiment.Scale) []units.Duration {
 		[]units.Duration{0, us, 5 * us, 20 * us})
 }
 
-// incast takes down the 99th percentile of the queue of eight flows that have settled.
+// incast records the 99th percentile of the queue of eight settled flows.
 func (c cell) incast(j *experiment.Job) error {
 	until := experiment.At(j.Scale, 5*units.Millisecond, 2*units.Millisecond)
 	config, control, err := c.onLink(j, until)

@@ -7,9 +7,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/internal/extension"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/packet"
@@ -54,9 +52,8 @@ var probes = &experiment.Experiment{
 			r.Values("sent").Sum(), r.Values("heard").Sum(), r.Values("dropped").Sum(),
 			r.Values("late").Sum())
 		cut := r.Cell("on command")
-		r.Claim("segment", claims.Value{}.With("bytes_per_event_minus_length",
-			claims.Number(cut.Values("beyond")[0])).With("mismatches",
-			claims.Number(cut.Values("mismatches")[0])))
+		r.Claim("segment", experiment.With("bytes_per_event_minus_length", cut.Values("beyond")[0]).
+			With("mismatches", cut.Values("mismatches")[0]))
 		r.Note("segment", "%.0f segments of %.0f B, of acknowledgements of %.0f B",
 			cut.Values("segments")[0], cut.Values("length")[0], cut.Values("frame")[0])
 		r.Claim("wire-size", r.Values("field").Max())
@@ -64,18 +61,20 @@ var probes = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("rtt", "Round trips heard: links that lose 5 %, repeat 5 % and hold 20 % "+
 			"back for up to 10 µs", "round trip (µs)")
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("rtt").Scaled(1e6))
-		}
+		r.Distributions(p, "rtt", 1e6)
 		return []figure.Figure{p}
 	},
 }
 
-// twoHosts is the way that probes take: 400 Gb/s and two switches.
-func twoHosts(seed uint64) *fabric.Network {
-	link := fabric.Link{Rate: 400 * gbps, Delay: us}
-	return fabric.Dumbbell(fabric.Parts{Config: fabric.Config{Seed: seed},
-		Switch: fabric.SwitchConfig{INT: true}}, 1, 1, link, link)
+// probeLink is each of the three links that probes take.
+var probeLink = fabric.Link{Rate: 400 * gbps, Delay: us}
+
+// twoHosts is two hosts behind a switch each.
+func twoHosts(control cc.Factory) sim.Scenario {
+	return sim.Scenario{
+		Topology: sim.Dumbbell(1, 1, probeLink, probeLink),
+		Scheme:   sim.Scheme{Control: control, Switch: fabric.SwitchConfig{INT: true}},
+	}
 }
 
 // spoil has both ways lose, repeat and reorder.
@@ -127,7 +126,8 @@ func besideData(j *experiment.Job, p probing) error {
 		return err
 	}
 	agent.Poll(0)
-	net := twoHosts(j.Seed)
+	net := fabric.Dumbbell(fabric.Parts{Config: fabric.Config{Seed: j.Seed}}, 1, 1, probeLink,
+		probeLink)
 	if err := net.Build(); err != nil {
 		return err
 	}
@@ -248,7 +248,6 @@ func (p *prober) send(op wire.Opcode, body func([]byte)) {
 
 // onCommand has the transport send a probe as soon as the one before was answered, or is lost.
 func onCommand(j *experiment.Job, n int) error {
-	net := twoHosts(j.Seed)
 	heard := &newest{j: j}
 	sent := 1
 	asks := &listener{events: cc.Events(cc.RTT, cc.RTO), first: cc.Decision{Hold: true, Window: mtu,
@@ -264,41 +263,27 @@ func onCommand(j *experiment.Job, n int) error {
 		}
 		return d
 	}
-	agents := []*nicoffload.Agent{}
-	c, err := sim.New(sim.Scenario{
-		Topology: sim.On(net),
-		Scheme: sim.Scheme{Control: control{asks},
-			Controller: func(int, units.Time) (cc.Controller, error) {
-				c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil,
-					0)
-				if err == nil {
-					agents = append(agents, c.Agent())
-				}
-				return c, err
-			},
-		},
-	})
+	s := twoHosts(control{asks})
+	s.Seed, s.Hosts.Cold, s.Step = j.Seed, true, 10*ms
+	s.Scheme.Controller = func(int, units.Time) (cc.Controller, error) {
+		return nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil, 0)
+	}
+	s.Probes.Attach = func(s *sim.Simulation) {
+		if err := errors.Join(s.Warm(0, 1), spoil(s.Net)); err != nil {
+			s.Errors = append(s.Errors, err)
+		}
+	}
+	s.Over = func(*sim.Simulation, units.Duration) bool { return sent >= n }
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
-	if err := c.Warm(0, 1); err != nil {
-		return err
-	}
-	if err := spoil(net); err != nil {
-		return err
-	}
-	for sent < n {
-		if err := net.Run(net.Now().Add(10 * ms)); err != nil {
-			return err
-		}
-	}
-	counters := c.Nodes[0].Endpoint.Counters()
 	j.Value("sent", float64(sent))
 	j.Value("heard", float64(heard.heard))
 	j.Value("reversals", float64(heard.reversals))
-	j.Value("dropped", float64(counters.DropStaleProbe))
+	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Stats().DropStaleProbe))
 	j.Value("late", 0)
-	return errors.Join(c.Errors...)
+	return nil
 }
 
 // segmentID names the segment that is cut.
@@ -362,26 +347,14 @@ func segments(j *experiment.Job) error {
 	}); err != nil {
 		return err
 	}
-	net := twoHosts(j.Seed)
-	c, err := sim.New(sim.Scenario{
-		Topology: sim.On(net),
-		Hosts: sim.Hosts{Wrap: func(host int, p packet.Port) packet.Port {
-			return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged,
-				arrived}[host]}
-		}},
-		Scheme: sim.Scheme{Control: hpcc},
-	})
-	if err != nil {
-		return err
+	s := twoHosts(hpcc)
+	s.Seed, s.Hosts.Cold, s.Until = j.Seed, true, 2*ms
+	s.Hosts.Wrap = func(host int, p packet.Port) packet.Port {
+		return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged, arrived}[host]}
 	}
-	if err := c.Warm(0, 1); err != nil {
-		return err
-	}
-	if _, err := c.Start(workload.Flow{Src: 0, Dst: 1, Bytes: 40_000_000}); err != nil {
-		return err
-	}
-	ran := net.Run(net.Now().Add(2 * ms))
-	if err := errors.Join(append(c.Errors, ran, err)...); err != nil {
+	s.Workload.Flows = []sim.Flow{{From: 0, To: 1, Bytes: 40_000_000}}
+	_, ran := s.Run(j.Context())
+	if err := errors.Join(ran, err); err != nil {
 		return err
 	}
 	j.Value("segments", float64(heard))

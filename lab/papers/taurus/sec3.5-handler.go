@@ -20,7 +20,8 @@ const (
 	handledFor   = 20 * ms
 )
 
-// handler: what the message handler makes of too much, out of order, and out of bounds.
+// handler: the message handler under overload, with messages out of order, and with decisions out
+// of bounds.
 var handler = &experiment.Experiment{
 	ID:    "taurus/sec3.5-handler",
 	Seeds: oneSeed,
@@ -38,12 +39,12 @@ var handler = &experiment.Experiment{
 		generated, heard, evicted := r.Values("raw")[0], r.Values("raw heard")[0],
 			r.Values("evicted")[0]
 		r.Claim("evict-oldest", generated-heard-evicted)
-		r.Note("evict-oldest", "%.0f raw signals, %.0f heard, %.0f evicted, %.0f of them by the "+
-			"NIC; of %.0f packets acknowledged %.0f were heard of",
+		r.Note("evict-oldest", "%.0f raw signals, %.0f received, %.0f evicted, %.0f of them by "+
+			"the NIC; of %.0f acknowledged packets %.0f were reported",
 			generated, heard, evicted, r.Values("evicted")[1], r.Values("packets")[0],
 			r.Values("packets heard")[0])
 		r.Claim("order", r.Values("inversions")[0])
-		r.Note("order", "%.0f events from batches that came shuffled", r.Values("events")[0])
+		r.Note("order", "%.0f events from batches in shuffled order", r.Values("events")[0])
 		r.Claim("clamp-first", r.Values("updates")[0])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -59,12 +60,12 @@ var handler = &experiment.Experiment{
 	},
 }
 
-// shuffled is a device that hands out each batch in an order drawn by lot.
+// shuffled is a device that returns each batch in a random order.
 type shuffled struct {
 	nicoffload.Device
 	*rand.Rand
-	firsts map[uint32]units.Time // of the batch, by PSN, which is the signal's own here
-	last   units.Time            // of those that were heard of it
+	firsts map[uint32]units.Time // of the batch, by PSN, which is unique to a signal here
+	last   units.Time            // of its events
 	began  bool
 	copy   []byte
 }
@@ -94,7 +95,7 @@ func (s *shuffled) Fetch(b []byte) int {
 	return n
 }
 
-// inverted says whether the signal is of an earlier message than the one before it.
+// inverted reports whether the signal is of an earlier message than the one before it.
 func (s *shuffled) inverted(psn uint32) bool {
 	first := s.firsts[psn]
 	inverted := s.began && first.Before(s.last)
@@ -102,7 +103,7 @@ func (s *shuffled) inverted(psn uint32) bool {
 	return inverted
 }
 
-// overload runs agent and device, with a link between.
+// overload runs agent and device, with a link between them.
 func overload(j *experiment.Job) error {
 	nic, err := nicoffload.NewNIC(nicoffload.Config{Flows: handledFlows,
 		Aggregation: nicoffload.DefaultAggregation}, 0)
@@ -192,7 +193,7 @@ func overload(j *experiment.Job) error {
 	j.Value("overflows late", float64(overflows()-before))
 	j.Value("overflows", float64(before))
 	for now := units.Time(handledFor); now.Before(units.Time(2 * handledFor)); now = now.Add(us) {
-		poll(now) // what is on its way
+		poll(now) // messages in flight
 	}
 	byNIC, byAgent := uint64(0), uint64(0)
 	for k := range nic.Counters().Evicted {
@@ -208,7 +209,7 @@ func overload(j *experiment.Job) error {
 	return nil
 }
 
-// outOfBounds has an algorithm decide 500 Gb/s, then 450, of a NIC that does 400.
+// outOfBounds has an algorithm decide 500 Gb/s, then 450, on a NIC of 400.
 func outOfBounds(j *experiment.Job) error {
 	nic, err := openFlows(1, nicoffload.Binding{}, nicoffload.Immediate, 0)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// limited is a cell of sec4.1-limiter: flows that always have one more packet, which share a link
-// of 400 Gb/s.
+// limited is a cell of sec4.1-limiter: flows that always have a packet, and share a link of 400
+// Gb/s.
 type limited struct {
 	Flows   int
 	Changes bool // one of the flows gets another rate each microsecond
@@ -54,35 +54,31 @@ var limiter = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		steady := r.Cell("10000 flows")
 		r.Claim("accuracy", steady.Values("error").Percentile(99))
-		r.Note("accuracy", "%s. A change re-times all of the gap that runs, so that flows whose "+
+		r.Note("accuracy", "%s. A change re-times all of the current gap, so that flows whose "+
 			"rate changes about once in a gap get up to that much more or less than their rates "+
-			"were worth. Steady flows at worst %.2g; a flow of %.3g Mb/s, the slowest, has a "+
-			"packet each %.2g ms", accuracies(r),
+			"allow. Steady flows at worst %.2g; a flow of %.3g Mb/s, the slowest, has a packet "+
+			"each %.2g ms", accuracies(r),
 			steady.Values("error").Max(), steady.Values("slowest")[0]/1e6,
 			8e3*float64(mtu)/steady.Values("slowest")[0])
-		r.Claim("order",
-			claims.Value{}.With("reordered",
-				claims.Number(r.Values("reordered").Sum())).With("early",
-				claims.Number(r.Values("early").Sum())))
-		r.Claim("example", claims.Value{}.With("A", claims.Numbers(steady.Values("A")...)).With("B",
-			claims.Numbers(steady.Values("B")...)))
+		r.Claim("order", experiment.With("reordered", r.Values("reordered").Sum()).
+			With("early", r.Values("early").Sum()))
+		r.Claim("example", experiment.With("A", claims.Numbers(steady.Values("A")...)).
+			With("B", claims.Numbers(steady.Values("B")...)))
 		n := steady.Values("releases")
 		r.Claim("speed", n.Percentile(50))
-		r.Note("speed", "median of runs of 100 000, of the thread's own time, between %.3g and "+
-			"%.3g M/s; flows by turns of 8 packets' time on the link", n.Min()/1e6, n.Max()/1e6)
+		r.Note("speed", "median of runs of 100 000, in CPU time of the thread, between %.3g and "+
+			"%.3g M/s; flows in turns of 8 packets' time on the link", n.Min()/1e6, n.Max()/1e6)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("error", "Rate of a flow over 1 ms or 100 gaps, 95 % of 400 Gb/s but "+
 			"from 100 kb/s", "error (%)")
 		p.X.Log = true
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("error").Scaled(100))
-		}
+		r.Distributions(p, "error", 100)
 		return []figure.Figure{p}
 	},
 }
 
-// accuracies says what the cells had beside the one that is judged.
+// accuracies lists the accuracy of the cells beside the one that is judged.
 func accuracies(r *experiment.Results) (text string) {
 	for i, c := range r.Cells() {
 		if i > 0 {
@@ -106,15 +102,15 @@ type shaper struct {
 	heard int        // of acks
 }
 
-// shaped is one flow: what it may, and what it did.
+// shaped is one flow: its allowance, and what it sent.
 type shaped struct {
 	base, rate    units.BitRate
 	begin, last   units.Time // of the first packet, and the exact start of the newest
 	over          units.Duration
-	window, out   int // packets; a window of 0 is none
+	window, out   int // packets; 0 means no window
 	sent, counted int
-	entitled      float64    // bytes that the rates so far were worth, since begin
-	since         units.Time // when the rate became what it is
+	entitled      float64    // bytes allowed by the rates so far, since begin
+	since         units.Time // when the rate was set
 	done          bool
 	error         float64
 }
@@ -131,9 +127,9 @@ const (
 	mostRate   = shapedLink
 )
 
-// newShaper draws rates, as many bits of them in each decade from 100 kb/s to 400 Gb/s, and scales
-// them to 95 % of the link. Flows begin within a gap of theirs: of all at once the link would hold
-// the last up for 0.8 ms, whatever the limiter does.
+// newShaper draws rates, with as many flows in each decade from 100 kb/s to 400 Gb/s, and scales
+// them to 95 % of the link. Flows begin within one of their gaps: if all began at once, the link
+// would delay the last by 0.8 ms, whatever the limiter does.
 func newShaper(x limited, seed uint64) *shaper {
 	s := &shaper{Limiter: pace.NewLimiter(0), Rand: rand.New(rand.NewPCG(seed, 41)), limited: x,
 		flows: make([]shaped, x.Flows), idle: pace.New(0)}
@@ -151,7 +147,7 @@ func newShaper(x limited, seed uint64) *shaper {
 		f.base = units.BitRate(float64(f.base) * scale)
 		f.rate = f.base
 		f.over = max(ms, 100*f.rate.Duration(mtu))
-		if x.Windows { // about as many are held up by each
+		if x.Windows { // about as many are delayed by each
 			full := float64(f.rate.Bytes(shapedRTT)) / float64(mtu)
 			f.window = max(1, int(full*2*s.Float64()))
 		}
@@ -161,7 +157,7 @@ func newShaper(x limited, seed uint64) *shaper {
 	return s
 }
 
-// run goes on until each flow has been measured.
+// run continues until each flow has been measured.
 func (s *shaper) run(j *experiment.Job) {
 	reordered, early, left, slowest := 0, 0, len(s.flows), s.flows[0].rate
 	change := units.Time(us)
@@ -216,7 +212,8 @@ func (s *shaper) run(j *experiment.Job) {
 	j.Value("slowest", float64(slowest))
 }
 
-// measure counts a packet that leaves, and answers whether the flow is measured with it.
+// measure counts a packet that leaves, and reports whether that completes the measurement of its
+// flow.
 func (x *shaped) measure(now units.Time) bool {
 	if x.sent++; x.sent == 1 {
 		x.begin, x.since = now, now
@@ -228,7 +225,7 @@ func (x *shaped) measure(now units.Time) bool {
 	x.entitle(now)
 	x.done = true
 	may := x.entitled
-	if x.window > 0 { // a window comes around once in a round trip
+	if x.window > 0 { // a window is sent once in a round trip
 		may = min(may, float64(x.window)*float64(mtu)*now.Sub(x.begin).Seconds()/
 			shapedRTT.Seconds())
 	}
@@ -241,7 +238,7 @@ func (x *shaped) entitle(now units.Time) {
 	x.since = now
 }
 
-// change gives a flow another rate, of which the link has enough.
+// change gives a flow another rate for which the link has room.
 func (s *shaper) change(f uint32) {
 	x := &s.flows[f]
 	if x.sent > 0 {
@@ -251,7 +248,7 @@ func (s *shaper) change(f uint32) {
 	s.Rate(f, x.rate, s.now)
 }
 
-// begin lets flows begin whose time has come.
+// begin starts flows whose time has come.
 func (s *shaper) begin() {
 	for f, due := s.idle.Due(s.now); due; f, due = s.idle.Due(s.now) {
 		s.Wait(f, mtu, s.now)
@@ -288,7 +285,7 @@ func shapeExample(j *experiment.Job) {
 	}
 }
 
-// releases answers how many packets a second a core lets go, run by run.
+// releases returns how many packets a second a core releases, by run.
 func releases(flows, runs int) (perSecond []float64) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()

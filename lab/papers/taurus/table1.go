@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
@@ -15,26 +14,26 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// eventClasses are those of TAURUS's table 3.
+// eventClasses are the classes of TAURUS's table 3.
 var eventClasses = []cc.Kind{cc.ACK, cc.ECN, cc.OOO, cc.RTO, cc.RTT, cc.TX, cc.CST, cc.HOST}
 
-// A deliverer lets one flow's algorithm hear what happens.
+// A deliverer delivers events to one flow's algorithm.
 type deliverer struct {
 	name string
-	// start makes it; what it answers lets one event of a class happen.
+	// start makes it; the function that it returns causes one event of a class.
 	start func(cc.Algorithm) (cause func(cc.Kind), err error)
 }
 
 var deliverers = []deliverer{{"ccp", startCCP}, {"doca", startPCC}, {"taurus", startTaurus}}
 
-// table1: which events reach an algorithm in each framework, that binds all, and of TAURUS's one
-// that binds each alone.
+// table1: the events that reach an algorithm that binds all of them, in each framework, and in
+// TAURUS one that binds each alone.
 var table1 = &experiment.Experiment{
 	ID:    "taurus/table1",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, f := range deliverers {
-			heard, err := f.hears(cc.Events(eventClasses...))
+			heard, err := f.delivers(cc.Events(eventClasses...))
 			if err != nil {
 				return err
 			}
@@ -43,7 +42,7 @@ var table1 = &experiment.Experiment{
 			}
 		}
 		for _, bound := range append([]cc.EventSet{cc.Events(cc.TIMER)}, each(eventClasses)...) {
-			heard, err := deliverers[2].hears(bound)
+			heard, err := deliverers[2].delivers(bound)
 			if err != nil {
 				return err
 			}
@@ -53,16 +52,13 @@ var table1 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		var host claims.Value
+		var host experiment.Keyed
 		for _, f := range deliverers {
-			host = host.With(f.name,
-				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
+			host = host.With(f.name, r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0)
 		}
 		r.Claim("host-only-taurus", host)
-		r.Claim("all-eight",
-			claims.Value{}.With("bound_delivered",
-				claims.Number(r.Values("taurus").Sum())).With("unbound_delivered",
-				claims.Number(r.Values("unbound").Sum())))
+		r.Claim("all-eight", experiment.With("bound_delivered", r.Values("taurus").Sum()).
+			With("unbound_delivered", r.Values("unbound").Sum()))
 		r.Note("all-eight", "bound together; each alone, %.0f", r.Values("alone").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -96,8 +92,9 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 	return sets
 }
 
-// hears answers which events an algorithm hears that binds some, when one of each class happens.
-func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
+// delivers returns the events that reach an algorithm that binds some, when one of each class
+// happens.
+func (f deliverer) delivers(bound cc.EventSet) (heard cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
 			heard |= cc.Events(ev.Kind)
@@ -106,7 +103,7 @@ func (f deliverer) hears(bound cc.EventSet) (heard cc.EventSet, err error) {
 	if err != nil {
 		return 0, err
 	}
-	cause(cc.ACK) // to get to know each other
+	cause(cc.ACK) // time to exchange set-up messages
 	heard = 0
 	for _, k := range eventClasses {
 		cause(k)
@@ -130,7 +127,7 @@ func happening(k cc.Kind, f cc.Flow) *cc.Event {
 	return ev
 }
 
-// reporting lets events happen to a controller's only flow, each a while after the one before.
+// reporting reports events to a controller's only flow, with time between them.
 func reporting(c cc.Controller, a cc.Algorithm) func(cc.Kind) {
 	now := units.Time(0)
 	f := c.Add(a, now)
@@ -161,7 +158,7 @@ func startPCC(a cc.Algorithm) (func(cc.Kind), error) {
 	return reporting(c, a), nil
 }
 
-// startTaurus lets causes happen in the packet pipeline, by the clock, and on the host.
+// startTaurus causes events in the packet pipeline, by the clock, and on the host.
 func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 	const rto = 50 * us
 	nic, err := openFlows(1, nicoffload.Binding{}, nicoffload.Immediate, 0)

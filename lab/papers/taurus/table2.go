@@ -44,13 +44,13 @@ var table2 = &experiment.Experiment{
 		}
 		r.Claim("order", ratio)
 		r.Note("order", "%s; %.3g M/s acknowledged under the split, under CCP, whose datapath "+
-			"takes no more, %.3g (1 flow) to %.3g (32)", conditions(r.Pool),
+			"cannot do more, %.3g (1 flow) to %.3g (32)", conditions(r.Pool),
 			perSecond(r.Pool, "1 taurus rate")/1e6, perSecond(r.Pool, "1 ccp rate")/1e6,
 			perSecond(r.Pool, "32 ccp rate")/1e6)
 		r.Claim("saturates", cpu(r.Pool, "32 taurus")/cpu(r.Pool, "8 taurus"))
-		r.Note("saturates", "messages are one of each flow in 10 µs: %.2g M/s of 8 flows and "+
-			"%.2g of 32, as long as acknowledgements are more than that; the paper's stay at 40 "+
-			"%% from 8 flows on",
+		r.Note("saturates", "there is one message of each flow in 10 µs: %.2g M/s of 8 flows and "+
+			"%.2g of 32, as long as there are more acknowledgements; the paper's share stays at "+
+			"40 %% from 8 flows on",
 			perSecond(r.Pool, "8 taurus messages")/1e6, perSecond(r.Pool, "32 taurus messages")/1e6)
 		r.Claim("difference", points)
 	},

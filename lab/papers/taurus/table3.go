@@ -12,7 +12,6 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/cc/eventlog"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/prioplus"
@@ -20,8 +19,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// table3: the life of an algorithm (appendix A), and that it decides behind the device what it
-// decides in line.
+// table3: the life of an algorithm (appendix A), and whether its decisions behind the device are
+// those in line.
 var table3 = &experiment.Experiment{
 	ID:    "taurus/table3",
 	Seeds: oneSeed,
@@ -39,11 +38,11 @@ var table3 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		r.Claim("lifecycle",
-			claims.Value{}.With("order_ok", claims.Bool(r.Values("ordered").Min() > 0)).With("live",
-				claims.Number(r.Values("live")[0])))
-		r.Note("lifecycle", "%d flows, of which %.0f were alive before; what the agent holds no "+
-			"more the garbage collector has taken", len(r.Values("ordered")), r.Values("lived")[0])
+		r.Claim("lifecycle", experiment.With("order_ok", r.Values("ordered").Min() > 0).
+			With("live", r.Values("live")[0]))
+		r.Note("lifecycle", "%d flows, of which %.0f were alive before; the garbage collector "+
+			"has freed what the agent no longer holds",
+			len(r.Values("ordered")), r.Values("lived")[0])
 		r.Claim("same-decisions", r.Values("differ").Sum())
 		r.Note("same-decisions", "%d algorithms, %d events each, of %d flows",
 			len(r.Values("differ")), comparedEvents, comparedFlows)
@@ -59,7 +58,7 @@ var table3 = &experiment.Experiment{
 	},
 }
 
-// calls takes down what is called, in order.
+// calls records the calls, in order.
 type calls struct {
 	nicoffload.Device
 	of map[nicoffload.Handle][]string
@@ -81,7 +80,7 @@ func (c *calls) Write(results []nicoffload.Result) int {
 	return c.Device.Write(results)
 }
 
-// lived is an algorithm that says when it is called.
+// lived is an algorithm that records its calls.
 type lived struct {
 	*listener
 	setup func()
@@ -144,7 +143,7 @@ func live(j *experiment.Job) error {
 		device.took(h, "teardown")
 		nic.Report(h, happening(cc.ACK, 0), 3)
 	}
-	agent.Poll(3) // nobody hears that any more
+	agent.Poll(3) // this has no effect any more
 	for f := range flows {
 		order := slices.Compact(device.of[nicoffload.NewHandle(uint32(f), 0)])
 		j.Value("ordered",
@@ -161,8 +160,8 @@ const (
 	comparedFlows  = 3
 )
 
-// controls is every algorithm that there is, and one around another.
-func controls() (all []cc.Control) {
+// controls returns every algorithm, and one around another.
+func controls() (all []cc.Factory) {
 	for _, name := range cc.Names() {
 		if name == "d2tcp" {
 			name += ":deadline=1s"
@@ -172,7 +171,7 @@ func controls() (all []cc.Control) {
 	return append(all, prioplus.Spec{Inner: parsed("swift"), Priority: 2})
 }
 
-// parsed is an algorithm of cc by a name that there is.
+// parsed returns an algorithm of cc by a known name.
 func parsed(name string) cc.Spec {
 	s, err := cc.Parse(name)
 	if err != nil {
@@ -181,8 +180,8 @@ func parsed(name string) cc.Spec {
 	return s
 }
 
-// compare answers how many decisions differ.
-func compare(c cc.Control, seed uint64) (differ int, err error) {
+// compare returns the number of decisions that differ.
+func compare(c cc.Factory, seed uint64) (differ int, err error) {
 	path := cc.Path{
 		LineRate: 100 * gbps, BaseRTT: 12 * us, Payload: mtu, Hops: 3, Seed: 7,
 		Signals: cc.SignalDelay | cc.SignalEndpoint | cc.SignalMarks | cc.SignalINT | cc.SignalSRC |
@@ -210,7 +209,7 @@ func compare(c cc.Control, seed uint64) (differ int, err error) {
 		now = now.Add(units.Duration(events.Int64N(int64(3 * us))))
 		ev := events.Next(cc.Flow(events.IntN(comparedFlows)), now)
 		for _, k := range both {
-			if own := *ev; k.Wants(ev.Flow).Has(ev.Kind) {
+			if own := *ev; k.Events(ev.Flow).Has(ev.Kind) {
 				k.Report(&own, now)
 			}
 			k.Poll(now)

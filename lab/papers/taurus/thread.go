@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// threadTime is the processor's time that this thread has had: on a machine that does other things,
-// too, the clock on the wall says less.
+// threadTime returns the CPU time of this thread: on a machine with other load it is less than
+// wall-clock time.
 func threadTime() time.Duration {
 	var ts unix.Timespec
 	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &ts) != nil {
@@ -22,8 +22,8 @@ func threadTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
-// ownCore makes the goroutine the only one of its thread, and the thread the first in line for a
-// core, as far as this process may ask for that. The thread ends with the goroutine.
+// ownCore makes the goroutine the only one of its thread, and gives the thread real-time priority
+// if the process may. The thread ends with the goroutine.
 func ownCore(core int) {
 	runtime.LockOSThread()
 	var all, one unix.CPUSet
@@ -34,7 +34,7 @@ func ownCore(core int) {
 			}
 			if nth == core {
 				one.Set(cpu)
-				_ = unix.SchedSetaffinity(0, &one) // else it shares
+				_ = unix.SchedSetaffinity(0, &one) // otherwise it shares
 				break
 			}
 			nth++
@@ -43,7 +43,7 @@ func ownCore(core int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, 0, -20) // only root may
 }
 
-// switches is how often this thread has lost its core so far.
+// switches returns how often this thread has lost its core so far.
 func switches() int64 {
 	var u unix.Rusage
 	if unix.Getrusage(unix.RUSAGE_THREAD, &u) != nil {
@@ -52,8 +52,7 @@ func switches() int64 {
 	return u.Nivcsw + u.Nvcsw
 }
 
-// loadAverage is how many threads of the machine wanted a core in the last minute; 0 when nobody
-// knows.
+// loadAverage returns the machine's load of the last minute; 0 if it is unknown.
 func loadAverage() float64 {
 	text, _ := os.ReadFile("/proc/loadavg")
 	first, _, _ := strings.Cut(string(text), " ")
@@ -63,5 +62,5 @@ func loadAverage() float64 {
 
 var epoch = time.Now()
 
-// wall is the time since this program began.
+// wall returns the time since this program began.
 func wall() units.Time { return units.Time(units.FromStd(time.Since(epoch))) }

@@ -7,14 +7,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Contenders take turns on two cores: a datapath on one hears feedback at a rate, its agent polls
-// on the other. A turn is cut into slices; those in which either core was taken away, and the one
-// behind such, do not count. What a slice says is a sample of a distribution, whose median is what
-// we speak of: the machine has other things to do.
+// Contenders alternate on two cores: a datapath on one takes feedback at a rate, and its agent
+// polls on the other. A turn is cut into slices; a slice in which either core was taken away, and
+// the one after it, do not count. Slices are samples of a distribution whose median is the result,
+// because the machine runs other programs.
 const (
 	slice        = 500 * us
 	slicesOfTurn = 24
-	warm         = 4 // at the beginning of a turn, that do not count either
+	warm         = 4 // at the beginning of a turn, which do not count either
 )
 
 // contender is one way to control congestion.
@@ -23,32 +23,31 @@ type contender struct {
 	datapath datapath
 	agent    interface{ Poll(units.Time) units.Time } // nil: in line
 	handled  func() uint64                            // messages that the agent has taken so far
-	// signals a second that are offered; 0: as many as it takes
+	// signals offered per second; 0: as many as it takes
 	rate float64
 
 	all     int        // slices
 	counted []interval // those that count
 	total   interval   // all together
-	// of the turn that goes on, the datapath's and the agent's: slices, then what was outside
+	// of the current turn, the datapath's and the agent's: slices, then what was outside
 	turns [2][]interval
 }
 
-// datapath is what hears feedback.
+// datapath takes feedback.
 type datapath interface {
-	// hear lets so many acknowledgements be heard, and takes over what was decided. It answers how
-	// many they were, and how many messages were lost that nobody will hear of.
-	hear(n int, now units.Time) (signals, lost uint64)
+	// acknowledge delivers a number of acknowledgements, and applies decisions. It returns their
+	// actual number, and the number of messages that were lost.
+	acknowledge(n int, now units.Time) (signals, lost uint64)
 }
 
-// enough is how many slices of each contender are wanted, and how many turns it gets for them at
-// most.
+// enough is how many slices of each contender are wanted, and the largest number of turns for them.
 type enough struct{ slices, turns int }
 
 func enoughAt(s experiment.Scale) enough {
 	return experiment.At(s, enough{slices: 100, turns: 100}, enough{slices: 8, turns: 20})
 }
 
-// measure gives contenders turns until each has had enough.
+// measure gives contenders turns until each has enough.
 func measure(j *experiment.Job, e enough, all ...*contender) error {
 	done := make(chan struct{})
 	agents, answers := make(chan func()), make(chan struct{})
@@ -74,14 +73,14 @@ func measure(j *experiment.Job, e enough, all ...*contender) error {
 	<-done
 	close(agents)
 	for _, c := range all {
-		c.tell(j)
+		c.record(j)
 	}
 	j.Value("load", loadAverage())
 	return j.Context().Err()
 }
 
-// tell takes down what came out: of each slice that counts, or of all together when there are none.
-func (c *contender) tell(j *experiment.Job) {
+// record records the results: of each slice that counts, or of all together if there are none.
+func (c *contender) record(j *experiment.Job) {
 	j.Value("slices", float64(len(c.counted)))
 	j.Value("all slices", float64(c.all))
 	span := slice.Seconds()
@@ -112,15 +111,15 @@ func (c *contender) turn(agents chan<- func(), answers <-chan struct{}) {
 	if c.agent != nil {
 		<-answers
 	}
-	c.datapath.hear(0, wall())
+	c.datapath.acknowledge(0, wall())
 	c.count()
 }
 
-// report is the datapath's core: it hears signals as they are due, in bursts.
+// report is the datapath's core: it delivers signals as they are due, in bursts.
 func (c *contender) report(begin units.Time) {
 	const least, most, behind = 16, 64, 4096
 	sent := 0
-	k := newKeeper(begin, c.turns[0])
+	k := newRecorder(begin, c.turns[0])
 	for now := wall(); k.moveOn(now); now = wall() {
 		due := int(c.rate*now.Sub(begin).Seconds()) - sent
 		if c.rate == 0 {
@@ -129,12 +128,12 @@ func (c *contender) report(begin units.Time) {
 		if due < least {
 			continue
 		}
-		// it was away, or cannot do so much: what nobody heard in time nobody hears
+		// it was away, or is too slow: signals that are late are lost
 		if due > behind {
 			sent += due - behind
 		}
 		n := min(due, most)
-		signals, lost := c.datapath.hear(n, now)
+		signals, lost := c.datapath.acknowledge(n, now)
 		sent += n
 		k.at.signals += signals
 		k.at.lost += lost
@@ -143,7 +142,7 @@ func (c *contender) report(begin units.Time) {
 
 // decide is the agent's core, until the datapath has ended and nothing is left to do.
 func (c *contender) decide(begin units.Time, ended *atomic.Bool) {
-	k := newKeeper(begin, c.turns[1])
+	k := newRecorder(begin, c.turns[1])
 	handled, now := c.handled(), wall()
 	for {
 		last := ended.Load()
@@ -161,7 +160,7 @@ func (c *contender) decide(begin units.Time, ended *atomic.Bool) {
 	}
 }
 
-// count adds up a turn.
+// count adds a turn to the totals.
 func (c *contender) count() {
 	for _, core := range c.turns {
 		for _, t := range core {

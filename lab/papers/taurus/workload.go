@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -20,7 +19,7 @@ type completion struct {
 	Flows    int
 }
 
-// What the paper does not say, or only that it is about so much: the catalogue's taurus-sim.
+// Values that the paper does not give, or only approximately: the catalogue's taurus-sim.
 const (
 	load        = 0.5
 	incastBytes = 500_000
@@ -35,7 +34,7 @@ const (
 	largeFrom  = 300_000
 )
 
-// hostLink makes the paper's network non-blocking; at 400 Gb/s it were 4:1.
+// hostLink makes the paper's network non-blocking; at 400 Gb/s it would be 4:1.
 var hostLink = fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond}
 
 // network is the paper's, and a small one as fast above its leaves as below.
@@ -47,7 +46,7 @@ func (c completion) network(s experiment.Scale) sim.Topology {
 	return fabric.TAURUS(hostLink.Rate)
 }
 
-// source answers flows between so many hosts.
+// source returns flows between a number of hosts.
 func (c completion) source(hosts int, sizes *workload.Sizes, seed uint64) (workload.Source, error) {
 	rate := units.BitRate(capacity(hostLink))
 	poisson, err := workload.Poisson{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes,
@@ -68,8 +67,8 @@ func (c completion) source(hosts int, sizes *workload.Sizes, seed uint64) (workl
 	return workload.Merge(poisson, incast), err
 }
 
-// run takes down slowdowns by decile of size, of small and of large flows, and how long flows of
-// one packet took.
+// run records slowdowns by decile of size, of small and of large flows, and completion times of
+// flows of one packet.
 func (c completion) run(j *experiment.Job) error {
 	sizes, err := workload.ByName(c.Workload)
 	if err != nil {
@@ -104,7 +103,7 @@ func (c completion) run(j *experiment.Job) error {
 	return nil
 }
 
-// record takes down what flows took that belong to no incast.
+// record records the times of flows outside incasts.
 func (c completion) record(j *experiment.Job, r *sim.Result, sizes *workload.Sizes) {
 	bounds := deciles(sizes)
 	for i := range bounds {
@@ -130,7 +129,7 @@ func (c completion) record(j *experiment.Job, r *sim.Result, sizes *workload.Siz
 	j.Value("again", float64(r.Totals.Retransmitted))
 }
 
-// deciles are the sizes that a tenth of flows each is no larger than.
+// deciles returns the upper ends of the sizes' deciles.
 func deciles(sizes *workload.Sizes) (bounds []units.Bytes) {
 	for i := range 10 {
 		bounds = append(bounds, sizes.Quantile(float64(i+1)/10))
@@ -140,7 +139,7 @@ func deciles(sizes *workload.Sizes) (bounds []units.Bytes) {
 
 func decile(i int) string { return fmt.Sprintf("slowdown %d", i) }
 
-// completions makes the experiment of a workload.
+// completions returns the experiment of a workload.
 func completions(id, sizes string, full, small int,
 	judge func(*experiment.Results)) *experiment.Experiment {
 	return &experiment.Experiment{
@@ -156,12 +155,9 @@ func completions(id, sizes string, full, small int,
 	}
 }
 
-// slower is how much of a mean slowdown the split makes, for each algorithm.
-func slower(r *experiment.Results, of string) (v claims.Value) {
-	for _, a := range algorithms {
-		v = v.With(string(a), claims.Number(ratio(r, a, of)))
-	}
-	return v
+// slower returns how much the split adds to the mean slowdown, for each algorithm.
+func slower(r *experiment.Results, of string) experiment.Keyed {
+	return experiment.Each(algorithms, func(a algorithm) float64 { return ratio(r, a, of) })
 }
 
 // slowdowns draws the means by size, in line and behind the split.

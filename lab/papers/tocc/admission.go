@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// server answers how flows are served. out gets to know the gates and granters.
-func (r run) server(m method, control cc.Control,
+// server returns how flows are served. It adds the gates and granters to out.
+func (r run) server(m method, control cc.Factory,
 	out *outcome) (func(*sim.Simulation, workload.Flow) (sim.Service, error), error) {
 	plain := sim.Service{Control: control, AnswerClass: answerClass}
 	if m.Tokens == "" {
@@ -29,7 +29,7 @@ func (r run) server(m method, control cc.Control,
 	endpoints := make([][]*tocc.Endpoint, r.Network.hosts())
 	for i := range endpoints {
 		for _, spec := range o.specs {
-			// whose granters know of each other
+			// whose granters share their state
 			endpoints[i] = append(endpoints[i], spec.Endpoint())
 		}
 	}
@@ -50,13 +50,13 @@ func (r run) server(m method, control cc.Control,
 	}, nil
 }
 
-// order is how flows of different sizes are told apart.
+// order is how flows of different sizes are separated.
 type order struct {
 	specs  []tocc.Spec   // one for all, or one for each group
 	bounds []units.Bytes // largest sizes of the groups but the last
 }
 
-// group is that of a size, 0 the largest flows.
+// group returns the group of a size, 0 for the largest flows.
 func (o order) group(size units.Bytes) int {
 	for i, b := range o.bounds {
 		if size <= b {
@@ -66,9 +66,9 @@ func (o order) group(size units.Bytes) int {
 	return 0
 }
 
-// order answers that of a scheme. Groups have as many bytes each. A sender of Homa sends the
-// message first of which least remains; here a smaller group goes first, however far its messages
-// have come.
+// order returns the order of a scheme. Groups have equal bytes. A sender of Homa sends the message
+// with the least remaining bytes first; here a smaller group goes first, whatever the progress of
+// its messages.
 func (r run) order(m method) (o order, err error) {
 	text := m.Tokens
 	groups := max(m.Priorities, m.Channels)
@@ -100,7 +100,7 @@ func (r run) order(m method) (o order, err error) {
 	}
 	for priority := range m.Channels {
 		o.specs = append(o.specs,
-			spec.WithControl(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
+			spec.WithTokenCC(prioplus.Spec{Inner: inner, Channels: channels, Priority: priority}))
 	}
 	return o, nil
 }
@@ -112,4 +112,4 @@ type admitted struct {
 }
 
 // tallied is either half of one.
-type tallied interface{ Tally() tocc.Tally }
+type tallied interface{ Stats() tocc.Stats }

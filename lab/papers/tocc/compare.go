@@ -13,24 +13,24 @@ import (
 // leafSpine are comparisons with reactive schemes in leaf-spine networks.
 var leafSpine = []*experiment.Experiment{fig8ab, fig8cf, fig8de, headline, fig9a, fig9bc, fig11}
 
-// one is how many seeds there are, also at full scale: runs of 160 hosts take long.
+// one is the number of seeds, also at full scale: runs of 160 hosts take long.
 func one(experiment.Scale) int { return 1 }
 
-// setting is a network and its traffic, which schemes are compared in.
+// setting is a network and its traffic, in which schemes are compared.
 type setting struct {
 	Network network
 	Traffic traffic
 }
 
-// cells are those of schemes in it.
+// cells returns the cells of schemes in the setting.
 func (s setting) cells(of ...scheme) []experiment.Cell { return cells(s.Network, s.Traffic, of...) }
 
-// row is what a scheme found in it.
+// row returns the results of a scheme in the setting.
 func (s setting) row(r *experiment.Results, of scheme) row {
 	return rowOf(r, run{of, s.Network, s.Traffic})
 }
 
-// least is the least of a quantity that schemes have.
+// least returns the least value of a quantity over schemes.
 func (s setting) least(r *experiment.Results, quantity func(row) float64, of ...scheme) float64 {
 	least := math.Inf(1)
 	for _, x := range of {
@@ -39,7 +39,7 @@ func (s setting) least(r *experiment.Results, quantity func(row) float64, of ...
 	return least
 }
 
-// meanFCT and p99FCT are of flows of classes; of none, of all but incasts'.
+// meanFCT and p99FCT are of flows of classes; without classes, of all but incasts'.
 func meanFCT(classes ...string) func(row) float64 {
 	return func(x row) float64 { return mean(x.fct(classes...)) }
 }
@@ -48,7 +48,7 @@ func p99FCT(classes ...string) func(row) float64 {
 	return func(x row) float64 { return p99(x.fct(classes...)) }
 }
 
-// each is a map with a number for each of some schemes, by the names that claims have for them.
+// each returns a map with a number for each of some schemes, by their names in claims.
 func each(of []scheme, number func(scheme) float64) (v claims.Value) {
 	for _, x := range of {
 		v = v.With(claimNames[x], claims.Number(number(x)))
@@ -58,7 +58,7 @@ func each(of []scheme, number func(scheme) float64) (v claims.Value) {
 
 var claimNames = map[scheme]string{dcqcn: "dcqcn", timely: "timely", hpcc: "hpcc"}
 
-// bars draws a quantity of the classes of flows that there are, a bar for each scheme, in µs.
+// bars draws a quantity of the classes of flows, a bar for each scheme, in µs.
 func (s setting) bars(r *experiment.Results, name, title string, of []scheme,
 	quantity func(...string) func(row) float64) *figure.Plot {
 	var groups []string
@@ -80,7 +80,7 @@ func (s setting) bars(r *experiment.Results, name, title string, of []scheme,
 	return plot
 }
 
-// table has a row for each scheme: how long flows took, and what switches held and lost.
+// table has a row for each scheme: completion times, and what switches held and lost.
 func table(r *experiment.Results, name, title string, of []scheme,
 	settings ...setting) *figure.Table {
 	t := &figure.Table{Name: name, Title: title, Header: []string{
@@ -101,8 +101,8 @@ func table(r *experiment.Results, name, title string, of []scheme,
 	return t
 }
 
-// digits is a number with four of them.
+// digits returns a number rounded to four digits.
 func digits(x float64) string { return strconv.FormatFloat(x, 'g', 4, 64) }
 
-// digitsText is digits as text.
+// digitsText returns digits as text.
 func digitsText(x float64) string { return fmt.Sprint(digits(x)) }

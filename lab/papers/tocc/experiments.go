@@ -2,5 +2,5 @@ package tocc
 
 import "slices"
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = slices.Concat(microExperiments, leafSpine, tokenSchemes, testbedExperiments)

@@ -5,13 +5,12 @@ import (
 	"math/rand/v2"
 
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// fig1: what the four workloads are made of.
+// fig1: the flow sizes of the four workloads.
 var fig1 = &experiment.Experiment{
 	ID: "tocc/fig1",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -51,19 +50,15 @@ var fig1 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		r.Claim("memcached-tiny", r.Cell("memcached").Values("packet").Mean())
-		r.Claim("mix", claims.Value{}.
-			With("webserver", claims.Number(r.Cell("webserver").Values("1 MB").Mean())).
-			With("websearch", claims.Number(1-r.Cell("websearch").Values("100 KB").Mean())))
+		r.Claim("mix", experiment.With("webserver", r.Cell("webserver").Values("1 MB").Mean()).
+			With("websearch", 1-r.Cell("websearch").Values("100 KB").Mean()))
 		r.Claim("mean", r.Values("error").Max())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.Lines("sizes", "Flow sizes of the four workloads", "size (B)",
 			"fraction of flows")
 		p.X.Log, p.Y.Max = true, 1
-		for _, c := range r.Cells() {
-			s := c.Seeds()[0].Series("sizes")
-			p.Add(c.Name, s.X, s.Y)
-		}
+		r.Curves(p, "sizes", 1, 1)
 		return []figure.Figure{p}
 	},
 }

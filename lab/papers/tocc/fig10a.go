@@ -5,7 +5,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig10a: what messages for latency take among others at 80 % load.
+// fig10a: the latency of small messages among others at 80 % load.
 var fig10a = &experiment.Experiment{
 	ID:    "tocc/fig10a",
 	Seeds: testbedSeeds,

@@ -1,7 +1,6 @@
 package tocc
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -18,18 +17,18 @@ var fig10b = &experiment.Experiment{
 		dcqcn, tocc := testbedOf(r, testbedDCQCN, allToAll), testbedOf(r, testbedToCC, allToAll)
 		util := func(p testbedPools) float64 { return p.mean("goodput") / testbedCap }
 		r.Note("util", "queue pairs of a host take turns packet by packet, so that each receiver "+
-			"is sent what its link carries and little more: under DCQCN no "+
-			"switch ever holds more than %.1f MB of 16, and %g PAUSEs are sent. The paper's NICs "+
-			"lose a third there. ToCC keeps %.1f %% for tokens, of which %.2f come for each that "+
-			"data needs, for those that wait long are said again; where it loses two more is not "+
-			"known", dcqcn.all("buffer").Max()/1e6, dcqcn.all("pauses").Sum(), 100*testbedShare(),
+			"is sent little more than its link carries: under DCQCN no switch ever holds more "+
+			"than %.1f MB of 16, and %g PAUSEs are sent. The paper's NICs lose a third there. "+
+			"ToCC reserves %.1f %% for tokens, of which %.2f arrive for each that data needs, "+
+			"because receivers repeat those that wait long; the loss of another two per cent is "+
+			"not explained",
+			dcqcn.all("buffer").Max()/1e6, dcqcn.all("pauses").Sum(), 100*testbedShare(),
 			tocc.mean("tokens"))
-		r.Claim("util", claims.Value{}.With("tocc", claims.Number(util(tocc))).With("dcqcn",
-			claims.Number(util(dcqcn))))
+		r.Claim("util", experiment.With("tocc", util(tocc)).With("dcqcn", util(dcqcn)))
 		if r.Scale == experiment.Full {
 			r.Claim("tocc-util", util(tocc))
-			r.Note("pfc-cause", "no PAUSE is sent: see util. Where messages of 1 MiB begin by "+
-				"lot, as in figure 10a, DCQCN has them and ToCC has none")
+			r.Note("pfc-cause", "no PAUSE is sent: see util. Where messages of 1 MiB begin at "+
+				"random, as in figure 10a, DCQCN has PAUSEs and ToCC has none")
 			r.Claim("pfc-cause", dcqcn.all("pauses").Sum()/(tocc.all("pauses").Sum()+1))
 		}
 	},

@@ -3,7 +3,6 @@ package tocc
 import (
 	"slices"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -24,22 +23,20 @@ var fig10cd = &experiment.Experiment{
 	},
 	Run: runTestbed,
 	Judge: func(r *experiment.Results) {
-		each := func(of func(dcqcn, tocc testbedPools) float64) claims.Value {
-			v := claims.Value{}
-			for name, p := range map[string]pattern{"intra": intraRack, "inter": interRack} {
-				v = v.With(name,
-					claims.Number(of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))))
+		each := func(of func(dcqcn, tocc testbedPools) float64) experiment.Keyed {
+			at := func(p pattern) float64 {
+				return of(testbedOf(r, testbedDCQCN, p), testbedOf(r, testbedToCC, p))
 			}
-			return v
+			return experiment.With("intra", at(intraRack)).With("inter", at(interRack))
 		}
 		r.Claim("util-order", each(func(dcqcn, tocc testbedPools) float64 {
 			return tocc.mean("goodput") / dcqcn.mean("goodput")
 		}))
 		inter := testbedOf(r, testbedToCC, interRack)
 		r.Note("util-order", "across racks 16 hosts of 25 Gb/s share 200 Gb/s, which DCQCN keeps "+
-			"full with PFC, by %g PAUSEs. ToCC keeps %.1f %% for tokens, of which %.2f come for "+
-			"each that "+
-			"data needs, for those that wait long are said again", testbedOf(r, testbedDCQCN,
+			"full with PFC, by %g PAUSEs. ToCC reserves %.1f %% for tokens, of which %.2f arrive "+
+			"for each that data needs, because receivers repeat those that wait "+
+			"long", testbedOf(r, testbedDCQCN,
 			interRack).all("pauses").Sum(), 100*testbedShare(), inter.mean("tokens"))
 		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"),
 			testbedOf(r, testbedToCC, interRack).all("latency"))

@@ -7,14 +7,14 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fig10e: how far completion times of figure 10a's messages for bandwidth lie apart.
+// fig10e: the spread of completion times of figure 10a's messages for bandwidth.
 var fig10e = &experiment.Experiment{
 	ID:    "tocc/fig10e",
 	Seeds: testbedSeeds,
 	Cells: fig10a.Cells,
 	Run:   runTestbed,
 	Judge: func(r *experiment.Results) {
-		// Of each size, for sizes differ by what they take; the mean of both.
+		// Of each size, because sizes differ in their times; the mean of both.
 		var ratios experiment.Values
 		for _, bytes := range testbedSizes {
 			dcqcn, tocc := testbedOf(r, testbedDCQCN, allToAll).of(bytes), testbedOf(r, testbedToCC,
@@ -22,9 +22,9 @@ var fig10e = &experiment.Experiment{
 			ratios = append(ratios, dcqcn.variation()/tocc.variation())
 		}
 		r.Claim("narrow", ratios.Mean())
-		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: what messages of 1 MiB take is "+
-			"mostly how many others their hosts send and receive meanwhile, which begin by the "+
-			"same lots under both (a guess)", ratios[0], ratios[1])
+		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB: the time of a message of 1 MiB is "+
+			"mostly set by how many others its hosts send and receive meanwhile, which begin at "+
+			"the same random times under both (a guess)", ratios[0], ratios[1])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var out []figure.Figure
@@ -34,9 +34,8 @@ var fig10e = &experiment.Experiment{
 				"fraction of messages")
 			cdf.X.Log = true
 			for _, s := range testbedSchemes {
-				q := testbedOf(r, s,
-					allToAll).of(bytes).first().Seeds()[0].Series("fct").Scaled(1e6, 1)
-				cdf.Add(string(s), q.X, q.Y)
+				first := testbedOf(r, s, allToAll).of(bytes).first().Seeds()[0]
+				first.Series("fct").Scaled(1e6, 1).Draw(cdf, string(s))
 			}
 			out = append(out, cdf)
 		}
@@ -44,7 +43,7 @@ var fig10e = &experiment.Experiment{
 	},
 }
 
-// variation is the coefficient of variation of completion times.
+// variation returns the coefficient of variation of completion times.
 func (p testbedPools) variation() float64 {
 	n, sum, squares := p.all("messages").Sum(), p.all("time").Sum(), p.all("squares").Sum()
 	mean := sum / n

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig10f: nothing but an incast, so that what is kept for tokens is lost.
+// fig10f: an incast alone, in which the bandwidth reserved for tokens is lost.
 var fig10f = &experiment.Experiment{
 	ID:    "tocc/fig10f",
 	Seeds: testbedSeeds,
@@ -28,8 +28,8 @@ var fig10f = &experiment.Experiment{
 		r.Claim("stable", (slices.Max(tocc)-slices.Min(tocc))/slices.Max(tocc))
 		r.Claim("ceiling", tocc[len(tocc)-1]/(testbedCap*(1-testbedShare())))
 		if r.Scale == experiment.Full {
-			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC behind it the link is "+
-				"never idle, whatever its rates do meanwhile (%g PAUSEs). ToCC keeps %.1f %% for "+
+			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC the link is never "+
+				"idle, whatever its rates do meanwhile (%g PAUSEs). ToCC reserves %.1f %% for "+
 				"tokens",
 				testbedOf(r, testbedDCQCN, incast).all("pauses").Sum(), 100*testbedShare())
 			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r,
@@ -49,9 +49,8 @@ var fig10f = &experiment.Experiment{
 				heights = append(heights, testbedOf(r, s, incast).of(bytes).mean("goodput")/1e9)
 			}
 			bars.Heights(string(s), heights...)
-			q := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0].Series("rate").Scaled(1e3,
-				1e-9)
-			rate.Add(string(s), q.X, q.Y)
+			first := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0]
+			first.Series("rate").Scaled(1e3, 1e-9).Draw(rate, string(s))
 		}
 		return []figure.Figure{bars, rate}
 	},

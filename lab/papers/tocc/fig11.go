@@ -10,7 +10,7 @@ import (
 
 // Figure 11: loads from 20 to 80 %.
 
-// fig11Flows are the workloads, and how many flows of each come at full scale: about as many bytes.
+// fig11Flows are the workloads, and the number of flows of each at full scale: about equal bytes.
 var fig11Flows = []struct {
 	Workload string
 	Title    string
@@ -20,7 +20,7 @@ var fig11Flows = []struct {
 		"web-search", 150},
 }
 
-// fig11Few is how many come at small scale.
+// fig11Few is the number at small scale.
 const fig11Few = 500
 
 func fig11Loads(s experiment.Scale) []float64 {

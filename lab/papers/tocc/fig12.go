@@ -7,9 +7,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig12: marks of tokens come back in packets of their own, for which nobody has set anything
-// aside, or in data. Tokens get what data and its ACKs leave, so that CNPs are all that is too
-// much; each mark is answered, a microsecond apart.
+// fig12: marks of tokens return in packets of their own, for which no bandwidth is reserved, or in
+// data. Tokens get what data and its ACKs leave, so that only CNPs exceed the link; each mark is
+// echoed, a microsecond apart.
 var fig12 = &experiment.Experiment{
 	ID: "tocc/fig12",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -26,9 +26,9 @@ var fig12 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		echo, cnp, less := r.Cell("in data"), r.Cell("CNPs"), r.Cell("CNPs, limiter x0.98")
 		r.Claim("bursts", cnp.Values("excursions").Mean()-echo.Values("excursions").Mean())
-		r.Note("bursts", "the queue that CNPs bring stays, as tokens let go what the link "+
-			"carries and no less: it rises to %.0f KB, against %.0f KB, and its median is as high; "+
-			"nothing is beyond three times that", cnp.Values("p99 queue").Mean()/1e3,
+		r.Note("bursts", "the queue that CNPs cause stays, because tokens release exactly what "+
+			"the link carries: it rises to %.0f KB, against %.0f KB, and its median is as high; "+
+			"nothing exceeds three times that", cnp.Values("p99 queue").Mean()/1e3,
 			echo.Values("p99 queue").Mean()/1e3)
 		r.Claim("mean-queue", cnp.Values("mean queue").Mean()/echo.Values("mean queue").Mean())
 		r.Claim("lower-limiter", less.Values("p99 queue").Mean()/cnp.Values("p99 queue").Mean())
@@ -39,8 +39,8 @@ var fig12 = &experiment.Experiment{
 	},
 }
 
-// acksAside is what part of their share tokens get where ACKs of flows the other way get theirs: an
-// ACK for each packet, which takes 98 bytes with what ours say to each other.
+// acksAside is the part of their share that tokens get when bandwidth is reserved for ACKs of flows
+// the other way: an ACK for each packet, which takes 98 bytes with the extensions of our endpoints.
 func acksAside() float64 {
 	const ack = 98
 	whole := float64(tocc.TokenWire + tocc.Wire(2048, payload))
@@ -50,9 +50,6 @@ func acksAside() float64 {
 // queueFigure draws a queue of all cells.
 func queueFigure(r *experiment.Results, name, title, series string) figure.Figure {
 	p := figure.Lines(name, title, "time (ms)", "queue (KB)")
-	for _, c := range r.Cells() {
-		s := c.Seeds()[0].Series(series).Scaled(1e3, 1e-3)
-		p.Add(c.Name, s.X, s.Y)
-	}
+	r.Curves(p, series, 1e3, 1e-3)
 	return p
 }

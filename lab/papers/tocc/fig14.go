@@ -6,7 +6,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// edge is 8:1 incasts where the core blocks nothing.
+// edge is 8:1 incasts with a non-blocking core.
 func edge(s experiment.Scale) setting {
 	return setting{networkAt(s, nb100), traffic{Load: 0.8, Flows: 800, Senders: 8, IncastLow: 30,
 		IncastHigh: 40}}
@@ -28,9 +28,9 @@ var fig14 = &experiment.Experiment{
 		bad := func(m setting) claims.Value {
 			return claims.Number(slowdowns(m.row(r, ndp)) / slowdowns(m.row(r, scheduled)))
 		}
-		r.Claim("ndp-bad", claims.Value{}.With("cf", bad(fewFollowers(r.Scale))).With("ws",
-			bad(fewSearches(r.Scale))))
-		r.Note("ndp-bad", "small flows are done before anything is trimmed. 99th percentiles of "+
+		r.Claim("ndp-bad",
+			experiment.With("cf", bad(fewFollowers(r.Scale))).With("ws", bad(fewSearches(r.Scale))))
+		r.Note("ndp-bad", "small flows complete before anything is trimmed. 99th percentiles of "+
 			"slowdown are %s and %s times ToCC's without unscheduled packets",
 			digitsText(tails(fewFollowers(r.Scale).row(r, ndp))/tails(fewFollowers(r.Scale).row(r,
 				scheduled))),

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Figure 2: the token schemes there are, with flows of a packet and with longer ones, at 10 and 100
+// Figure 2: existing token schemes, with flows of a packet and with longer ones, at 10 and 100
 // Gb/s.
 
 var fig2a = &experiment.Experiment{
@@ -38,7 +38,7 @@ var fig2a = &experiment.Experiment{
 	},
 }
 
-// creditLoad says what a credit for each small flow means: it is for a full packet.
+// creditLoad explains the effect of a credit for each small flow: it is for a full packet.
 func creditLoad() string {
 	// All flows take a credit at least; few are longer than a packet.
 	return "credits for full packets, one a flow, are " +
@@ -46,13 +46,13 @@ func creditLoad() string {
 		" times as many as the core's share of credits"
 }
 
-// shortCredits is why ExpressPass does worse than in the paper, and worse at 10 Gb/s.
+// shortCredits explains why ExpressPass does worse than in the paper, and worse at 10 Gb/s.
 func shortCredits(r *experiment.Results, claim, more string) {
 	r.Note(claim, "Memcached's flows are mostly a packet of some hundred bytes, and load is in "+
-		"bytes: %s. What waits for one grows as long as flows come%s", creditLoad(), more)
+		"bytes: %s. The queue for credits grows as long as flows arrive%s", creditLoad(), more)
 }
 
-// aeolusHere says what became of unscheduled packets.
+// aeolusHere explains the effect of unscheduled packets.
 func aeolusHere(x row) string {
 	return "the core's queues are below 8 KB most of the time, so that few unscheduled packets " +
 		"are dropped: " +
@@ -73,10 +73,9 @@ var fig2b = &experiment.Experiment{
 				((slowdowns(m.row(r, homa)) + slowdowns(m.row(r, ndp))) / 2)
 		}
 		r.Claim("gap-grows", gap(os100)/gap(os10))
-		shortCredits(r, "gap-grows", fmt.Sprintf(", in time ten times as much at 10 Gb/s, and "+
-			"the round trip does not grow as much. ExpressPass takes %s times as long as Homa "+
-			"and NDP at "+
-			"10 Gb/s, and %s times at 100", digitsText(gap(os10)), digitsText(gap(os100))))
+		shortCredits(r, "gap-grows", fmt.Sprintf(", for ten times as long at 10 Gb/s, and the "+
+			"round trip does not grow as much. ExpressPass takes %s times as long as Homa and "+
+			"NDP at 10 Gb/s, and %s times at 100", digitsText(gap(os10)), digitsText(gap(os100))))
 		if r.Scale == experiment.Full {
 			m := memcachedAt(r.Scale, os100)
 			r.Claim("aeolus-better", slowdowns(m.row(r, aeolus))/slowdowns(m.row(r, credits)))
@@ -120,16 +119,16 @@ var fig2c = &experiment.Experiment{
 	},
 }
 
-// noteHomaBuffer says why Homa's buffers are smaller than the paper's.
+// noteHomaBuffer explains why Homa's buffers are smaller than the paper's.
 func noteHomaBuffer(r *experiment.Results) {
 	r.Note("homa-buffer", "%s", experiment.At(r.Scale, coreLoad, fewHosts))
 }
 
-// coreLoad is what load means here, and what another meaning makes of it.
+// coreLoad defines load, and gives results under another definition.
 const coreLoad = "load is 0.8 of what the core carries, for some milliseconds. With hosts' links " +
-	"loaded to 0.8 and 1500 flows of Cache Follower Homa holds 3.3 MB and ToCC 1.8 MB: " +
-	"why the paper's Homa holds 20 MB is not known. Ours held 13 MB as long as it took packets " +
-	"that others overtook for lost"
+	"loaded to 0.8 and 1500 flows of Cache Follower, Homa holds 3.3 MB and ToCC 1.8 MB: why the " +
+	"paper's Homa holds 20 MB is not known. Ours held 13 MB as long as it took reordered packets " +
+	"for lost ones"
 
 var fig2d = &experiment.Experiment{
 	ID: "tocc/fig2d", Seeds: one,
@@ -147,8 +146,8 @@ var fig2d = &experiment.Experiment{
 		r.Claim("ndp-drops", few.row(r, ndp).trimmedShare())
 		noteHomaBuffer(r)
 		r.Note("ndp-drops", "with %d flows. Receivers pull at the rate of their own links, four "+
-			"times what the core carries, and as more flows gather more is trimmed: "+
-			"the share depends on how long the load lasts, which the paper does not say",
+			"times what the core carries, and the more flows gather, the more is trimmed: the "+
+			"share depends on the duration of the load, which the paper does not give",
 			few.Traffic.Flows)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

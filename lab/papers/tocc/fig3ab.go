@@ -23,8 +23,8 @@ type joining struct {
 func (c joining) name() string { return fmt.Sprintf("%s, %v", c.Name, c.Rate) }
 
 // fig3ab: flows of one size join one by one, and leave. Rate-based tokens are lost and their rates
-// hunt; data bring those that are driven by it. At 100 Gb/s 100 MB take 8 ms alone: flows join each
-// millisecond there, or eight would never meet.
+// oscillate; data-driven ones are released by arriving data. At 100 Gb/s 100 MB take 8 ms alone:
+// flows join each millisecond there, or eight would never coincide.
 var fig3ab = &experiment.Experiment{
 	ID: "tocc/fig3ab",
 	Cells: func(s experiment.Scale) (out []experiment.Cell) {
@@ -61,15 +61,14 @@ var fig3ab = &experiment.Experiment{
 			return
 		}
 		slow, fast := 10*units.Gbps, 100*units.Gbps
-		r.Note("jitter", "of 10 and 100 Gb/s the lesser. At 10 Gb/s it is %.2f against %.2f. At "+
+		r.Note("jitter", "the lesser of 10 and 100 Gb/s. At 10 Gb/s it is %.2f against %.2f, at "+
 			"100 Gb/s %.2f against %.2f: an interval of 100 µs has ten times as many credits "+
-			"there, and the loss of single ones "+
-			"is evened out, while Homa's flows, which share a queue, swing slowly",
+			"there, which evens out the loss of single ones, while Homa's flows, which share a "+
+			"queue, oscillate slowly",
 			at("ExpressPass", slow, "jitter"), at("Homa", slow, "jitter"), at("ExpressPass", fast,
 				"jitter"), at("Homa", fast, "jitter"))
 		r.Note("jain", "ToCC at 100 Gb/s, whose token CC cuts some flows' windows more often "+
-			"than others' and adds 50 Mb/s each 900 µs: it takes longer to be fair than flows "+
-			"last. "+
+			"than others' and adds 50 Mb/s each 900 µs: flows end before it becomes fair. "+
 			"Without token CC it is %.4f, Homa's %.4f", at(withoutTokenCC, fast, "jain"), at("Homa",
 			fast, "jain"))
 	},
@@ -78,8 +77,8 @@ var fig3ab = &experiment.Experiment{
 			p := figure.Lines(fmt.Sprintf("goodput-%d", i+1), "Flows that join one by one, "+c.Name,
 				"time (ms)", "goodput (Gb/s)")
 			for k := range pairs {
-				s := c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+				c.Seeds()[0].Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("flow %d", k+1))
 			}
 			out = append(out, p)
 		}
@@ -120,7 +119,7 @@ func (c joining) simulate(j *experiment.Job) error {
 		}
 		first, until = min(first, f.Finish), max(until, f.Finish)
 	}
-	// All eight run, and have had a step's time for it.
+	// All eight run, and have run together for a step.
 	jitter, jain := 0., experiment.Values{}
 	for _, f := range r.Traces {
 		jitter += variation(binned(f.Goodput, bin, pairs*c.Step, first)) / pairs
@@ -137,7 +136,7 @@ func (c joining) simulate(j *experiment.Job) error {
 	return nil
 }
 
-// variation is the coefficient of variation.
+// variation returns the coefficient of variation.
 func variation(v experiment.Values) float64 {
 	mean, squares := v.Mean(), 0.
 	for _, x := range v {
@@ -146,8 +145,8 @@ func variation(v experiment.Values) float64 {
 	return math.Sqrt(squares/float64(len(v))) / mean
 }
 
-// schemeSwitch is a switch of tokens that drops them beyond eight where a rate makes them
-// (ExpressPass).
+// schemeSwitch returns a switch of tokens that drops them beyond eight if their generation is
+// rate-based (ExpressPass).
 func schemeSwitch(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil || spec.Name() != "expresspass" {

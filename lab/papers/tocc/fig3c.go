@@ -10,7 +10,7 @@ func fig3cSetting(s experiment.Scale) setting {
 	return setting{networkAt(s, nb100), flows(s, webServer, 0.8, 10_000, 1000)}
 }
 
-// fig3c: total volume control and none.
+// fig3c: total volume control, and none.
 var fig3c = &experiment.Experiment{
 	ID: "tocc/fig3c", Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -23,7 +23,7 @@ var fig3c = &experiment.Experiment{
 		r.Claim("tail", p99(without.fct())/p99(with.fct()))
 		bdp := float64(m.Network.Host.Rate.Bytes(baseRTT))
 		unused := func(x row) claims.Value { return claims.Number(x.Values("unused").Mean() / bdp) }
-		r.Claim("waste", claims.Value{}.With("with", unused(with)).With("without", unused(without)))
+		r.Claim("waste", experiment.With("with", unused(with)).With("without", unused(without)))
 		if r.Scale == experiment.Full {
 			r.Claim("exact", with.Values("most unused").Max())
 			r.Claim("util", without.goodputBelow(with))
@@ -39,7 +39,7 @@ var fig3c = &experiment.Experiment{
 	},
 }
 
-// goodputBelow is how much more another brought while flows came.
+// goodputBelow returns how much more goodput another scheme had while flows arrived.
 func (r row) goodputBelow(more row) float64 {
 	return more.Values("goodput").Mean() / r.Values("goodput").Mean()
 }

@@ -13,18 +13,18 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// unequal is flows of Web Server between eight pairs of hosts through one link, of which every
-// other pair is ten times as far apart as the others.
+// unequal is flows of Web Server between eight pairs of hosts through one link. The distance of
+// every other pair is ten times that of the others.
 type unequal struct {
 	Spec  string // of package tocc
 	Rate  units.BitRate
 	Flows int
 }
 
-// farAway is the base RTT of those.
+// farAway is the base RTT of the distant pairs.
 const farAway = 10 * baseRTT
 
-// fig3d: tokens of unequal round trips let data go that meets, with token CC and without.
+// fig3d: data released by tokens of unequal round trips collides, with token CC and without.
 var fig3d = &experiment.Experiment{
 	ID: "tocc/fig3d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -41,7 +41,7 @@ var fig3d = &experiment.Experiment{
 		r.Claim("small-flows",
 			without.Values("small slowdown").Mean()/with.Values("small slowdown").Mean())
 		r.Note("small-flows",
-			"tokens that are held up at random, in a leaf-spine network, are left out")
+			"random delays of tokens in a leaf-spine network are left out")
 		r.Claim("queue", without.Values("mean queue").Mean()/with.Values("mean queue").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -116,7 +116,7 @@ func (u unequal) simulate(j *experiment.Job) error {
 	return r.Complete()
 }
 
-// twoRTTs is two switches with a link between them. Every other sender is far away.
+// twoRTTs returns two switches with a link between them. Every other sender is far away.
 func twoRTTs(p fabric.Parts, rate units.BitRate, delay units.Duration) *fabric.Network {
 	net := fabric.New(p.Config)
 	near, far := net.AddSwitch("senders", p.Switch), net.AddSwitch("receivers", p.Switch)
@@ -134,7 +134,7 @@ func twoRTTs(p fabric.Parts, rate units.BitRate, delay units.Duration) *fabric.N
 	return net
 }
 
-// tokenScenario serves a source whose flows come for about a span, by selective repeat.
+// tokenScenario serves a source whose flows arrive for about a span, by selective repeat.
 func tokenScenario(j *experiment.Job, span units.Duration, source workload.Source) sim.Scenario {
 	return sim.Scenario{
 		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
@@ -160,7 +160,7 @@ func (o opposite) Next() (workload.Flow, bool) {
 	return f, ok
 }
 
-// admit has receivers that share nothing.
+// admit gives flows receivers that share nothing.
 func admit(spec tocc.Spec) sim.Admission {
 	return func(_ sim.Pair, path cc.Path) (cc.Gate, cc.Granter, error) { return spec.New(path) }
 }

@@ -10,7 +10,7 @@ import (
 
 // Figure 6: token schemes and ToCC, at 100 Gb/s.
 
-// fig6 is one of its parts, but for the claims.
+// fig6 returns one of its parts, without the claims.
 func fig6(id, title string, at func(experiment.Scale) setting,
 	judge func(r *experiment.Results, of func(scheme) row)) *experiment.Experiment {
 	return &experiment.Experiment{
@@ -54,14 +54,14 @@ var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) settin
 		}
 		r.Claim("no-unsch-slowdown", slowdowns(of(scheduled))/slowdowns(of(unscheduled)))
 		r.Note("no-unsch-slowdown", "flows below 10 KB, %s of all, take %s times as long without "+
-			"unscheduled packets: they pay the round trip of the RTS, and wait for tokens",
+			"unscheduled packets: they wait a round trip after the RTS, and then for tokens",
 			digitsText(float64(len(of(scheduled).fct("tiny")))/float64(len(of(scheduled).fct()))),
 			digitsText(mean(of(scheduled).fct("tiny"))/mean(of(unscheduled).fct("tiny"))))
 		r.Claim("homa-degrades", tails(of(homa))/tails(of(unscheduled)))
 	})
 
-const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled packets meet, " +
-	"and Homa's seven messages that are granted at once are seldom there"
+const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled packets " +
+	"collide, and Homa seldom has the seven messages that it may grant at once"
 
 var fig6c = fig6("tocc/fig6c", "Web Search", searches,
 	func(r *experiment.Results, of func(scheme) row) {
@@ -92,11 +92,10 @@ var fig6d = fig6("tocc/fig6d", "Web Server and incasts", mix,
 		ours := func(quantity func(row) float64) claims.Value {
 			return claims.Number(quantity(of(scheduled)) / least(quantity))
 		}
-		r.Claim("fct-vs-ep", claims.Value{}.With("mean", ours(meanFCT())).With("p99",
-			ours(p99FCT())))
+		r.Claim("fct-vs-ep", experiment.With("mean", ours(meanFCT())).With("p99", ours(p99FCT())))
 		r.Note("fct-vs-ep", "mean completion times in µs: ToCC w/o unsch %s, ExpressPass %s, "+
-			"EP+Aeolus %s. Aeolus sends in the first round trip, where there is room most of the "+
-			"time",
+			"EP+Aeolus %s. Aeolus sends in the first round trip, for which there is room most of "+
+			"the time",
 			digitsText(1e6*meanFCT()(of(scheduled))), digitsText(1e6*meanFCT()(of(credits))),
 			digitsText(1e6*meanFCT()(of(aeolus))))
 	})

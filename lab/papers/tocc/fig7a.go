@@ -12,8 +12,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dcqcnCell is a set of parameters, where switches mark, and how far apart the CNPs of a flow are
-// at least.
+// dcqcnCell is a set of parameters, the marking of switches, and the minimum interval of a flow's
+// CNPs.
 type dcqcnCell struct {
 	Set   dcqcnSet
 	Marks marks
@@ -31,8 +31,8 @@ func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 	return out
 }
 
-// What the paper does not say: DCQCN's own interval of CNPs (section 3.1 of its paper) and the
-// marks that ToCC recommends are what claims are about.
+// Values that the paper does not give: claims are about DCQCN's own interval of CNPs (section 3.1
+// of its paper) and the marking that ToCC recommends.
 var (
 	firstSet  = dcqcnCell{1, lowMarks, cc.CNPInterval}
 	secondSet = dcqcnCell{2, lowMarks, cc.CNPInterval}
@@ -49,12 +49,12 @@ var fig7a = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		first, often := r.Cell(firstSet.name()), r.Cell(dcqcnCell{1, lowMarks, nicCNPs}.name())
 		r.Claim("rate-spread", first.Values("spread").Mean())
-		r.Note("rate-spread", "CNPs of a flow are 50 µs apart at least, as in DCQCN's paper; "+
-			"ToCC's does not say. With the 4 µs of NICs all flows hear of congestion "+
-			"at once and stay in step: %.2f", often.Values("spread").Mean())
+		r.Note("rate-spread", "CNPs of a flow are at least 50 µs apart, as in DCQCN's paper; "+
+			"ToCC's does not give the interval. With the 4 µs of NICs all flows learn of "+
+			"congestion at once and stay in step: %.2f", often.Values("spread").Mean())
 		r.Claim("buffer", units.Bytes(first.Values("bufmax").Max()))
-		r.Note("buffer", "PFC is what ends it: each of eight ports may take an eighth of what is "+
-			"free of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
+		r.Note("buffer", "PFC bounds it: each of eight ports may take an eighth of the free part "+
+			"of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
 		r.Claim("throughput-dips", first.Values("dip").Mean())
 	},
 	Figures: dcqcnFigures,
@@ -95,7 +95,7 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	j.Value("stored", stored.Percentile(5), stored.Percentile(50), stored.Percentile(95))
 	j.Value("pauses", float64(r.Totals.PauseFrames))
 	takeFlows(j, r.Traces, 2*bin, until)
-	take(j, "buffer", r.Stored, bin, until)
+	j.Means("buffer", r.Stored, bin, until)
 	return nil
 }
 
@@ -113,8 +113,8 @@ func losslessSwitch(c sim.Bottleneck, m marks) *fabric.SwitchConfig {
 	return &s
 }
 
-// differ is how far two runs are apart: the largest |log ratio| of spread, fullest buffer and mean
-// use of the link.
+// differ returns the distance of two runs: the largest |log ratio| of spread, fullest buffer and
+// mean use of the link.
 func differ(a, b experiment.Pool, more float64) float64 {
 	ratio := func(name string, more float64) float64 {
 		return math.Abs(math.Log((a.Values(name).Mean() + more) / (b.Values(name).Mean() + more)))
@@ -135,11 +135,10 @@ func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
 		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
 			"Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")
 		for k := range pairs {
-			s := first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9)
-			goodput.Add(fmt.Sprintf("flow %d", k+1), s.X, s.Y)
+			first.Series(fmt.Sprintf("flow %d", k+1)).Scaled(1e3, 1e-9).Draw(goodput,
+				fmt.Sprintf("flow %d", k+1))
 		}
-		b := first.Series("buffer").Scaled(1e3, 1e-6)
-		buffer.Add(c.Name, b.X, b.Y)
+		first.Series("buffer").Scaled(1e3, 1e-6).Draw(buffer, c.Name)
 		out = append(out, goodput)
 	}
 	return append(out, buffer)

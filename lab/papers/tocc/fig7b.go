@@ -19,8 +19,8 @@ var fig7b = &experiment.Experiment{
 		r.Claim("buffer-varies", second.Values("varies").Mean())
 		r.Claim("differs", differ(first, second, 0))
 		r.Note("differs", "both sets fill the buffer until PFC stops them, and spread alike; "+
-			"what differs is how long it lasts: rates stay near their share after %v against %v, "+
-			"and a twentieth of the time the link is used less than %.2f against %.2f",
+			"they differ in how long it lasts: rates stay near their share after %v against %v, "+
+			"and for a twentieth of the time the link is used less than %.2f against %.2f",
 			experiment.Seconds(first.Values("converges").Max()),
 			experiment.Seconds(second.Values("converges").Max()),
 			1-first.Values("dip").Mean(), 1-second.Values("dip").Mean())

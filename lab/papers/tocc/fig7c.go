@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig7c: the eight flows with tokens, and nothing that controls those. One way is as figure 7a has
-// it; with flows both ways nothing of the link is left over once tokens have their share.
+// fig7c: the eight flows with tokens, without control of the tokens. One way is as in figure 7a;
+// with flows both ways tokens leave nothing of the link after their share.
 var fig7c = &experiment.Experiment{
 	ID: "tocc/fig7c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -25,16 +25,16 @@ var fig7c = &experiment.Experiment{
 			return c.Values("later").Mean() / c.Values("peak").Mean()
 		}
 		r.Claim("standing", standing(exactly))
-		r.Note("standing", "with a limiter at the data's rate: what tokens of others would take "+
-			"drains the queue else (%.2f). With flows both ways, whose ACKs nobody sets anything "+
-			"aside for, it is %.2f", standing(oneWay), standing(bothWays))
+		r.Note("standing", "with a limiter at the data's rate: otherwise the bandwidth that "+
+			"tokens of others would take drains the queue (%.2f). With flows both ways, for "+
+			"whose ACKs no bandwidth is reserved, it is %.2f", standing(oneWay), standing(bothWays))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return flowFigures(r, "tokens without CC, and DCQCN")
 	},
 }
 
-// way is where flows go, and what tokens leave.
+// way is the direction of flows, and what tokens leave.
 type way string
 
 const (
@@ -43,7 +43,7 @@ const (
 	bothWays way = "both ways"
 )
 
-// withoutCC is tokens with a window that stays.
+// withoutCC is tokens with a constant window.
 func withoutCC(s experiment.Scale, w way) tokenRun {
 	return tokenRun{
 		Name: string(w), Spec: twoPackets + ",cc=none", Both: w == bothWays, Exact: w == exactly,
@@ -51,7 +51,7 @@ func withoutCC(s experiment.Scale, w way) tokenRun {
 	}
 }
 
-// runEight simulates eight flows, of whatever kind.
+// runEight simulates eight flows of any kind.
 func runEight(j *experiment.Job) error {
 	if c, ok := j.Params.(dcqcnCell); ok {
 		return c.simulate(j)

@@ -25,19 +25,19 @@ var fig7d = &experiment.Experiment{
 			return cell(1, w).Values("later").Mean() / r.Cell(string(w)).Values("later").Mean()
 		}
 		r.Claim("drains", drains(exactly))
-		r.Note("drains", "with a limiter at the data's rate, since the queue drains without "+
-			"token CC else. With flows both ways %.2f: then data and ACKs are more than the link "+
-			"carries, tokens do not queue, and token CC hears nothing", drains(bothWays))
+		r.Note("drains", "with a limiter at the data's rate, since otherwise the queue drains "+
+			"without token CC. With flows both ways %.2f: then data and ACKs exceed the link, "+
+			"tokens do not queue, and token CC gets no marks", drains(bothWays))
 		r.Claim("full", cell(1, oneWay).Values("full").Mean())
 		tokens := differ(cell(1, oneWay), cell(2, oneWay), 0.05)
 		r.Claim("insensitive", tokens)
 		data := differ(r.Cell(firstSet.name()), r.Cell(secondSet.name()), 0.05)
 		r.Claim("less-than-dcqcn", tokens/data)
 		r.Note("less-than-dcqcn", "%.3f for tokens, %.3f for DCQCN, whose sets fill the buffer "+
-			"to where PFC stops them and spread rates alike (figure 7b): neither number says "+
-			"much. What the sets do "+
-			"to throughput does: DCQCN leaves 1 - p5 of it at %.2f and %.2f, tokens at %.2f and "+
-			"%.2f", tokens, data, r.Cell(firstSet.name()).Values("dip").Mean(),
+			"to where PFC stops them and spread rates alike (figure 7b): neither number is "+
+			"informative. The effect of the sets on throughput is: DCQCN leaves 1 - p5 of it at "+
+			"%.2f and %.2f, tokens at %.2f and %.2f",
+			tokens, data, r.Cell(firstSet.name()).Values("dip").Mean(),
 			r.Cell(secondSet.name()).Values("dip").Mean(),
 			1-cell(1, oneWay).Values("full").Mean(), 1-cell(2, oneWay).Values("full").Mean())
 	},

@@ -3,15 +3,14 @@ package tocc
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
 )
 
-// Figure 8: flows of a web server and incasts in a network that blocks nothing. Several experiments
-// look at the same runs. At full scale the flows are those of half a millisecond, with one round of
-// the incast in them.
+// Figure 8: flows of a web server and incasts in a non-blocking network. Several experiments share
+// the runs. At full scale the flows are those of half a millisecond, with one round of the incast
+// in them.
 
 // mix is the setting with incasts of 30 to 40 MTUs from every host.
 func mix(s experiment.Scale) setting {
@@ -22,14 +21,14 @@ func mix(s experiment.Scale) setting {
 	return setting{n, flows(s, webServer, 0.8, 12_000, 1000).mixed()}
 }
 
-// mixLarger is that with incasts of 90 to 120.
+// mixLarger is the setting with incasts of 90 to 120.
 func mixLarger(s experiment.Scale) setting {
 	m := mix(s)
 	m.Traffic = m.Traffic.mixedLarger()
 	return m
 }
 
-// mixAt is mix with hosts of another rate.
+// mixAt returns mix with hosts of another rate.
 func mixAt(s experiment.Scale, host units.BitRate) setting {
 	m := mix(s)
 	m.Network = m.Network.at(host)
@@ -45,9 +44,8 @@ var fig8ab = &experiment.Experiment{
 		m := mix(r.Scale)
 		of := func(x scheme, classes ...string) float64 { return mean(m.row(r, x).fct(classes...)) }
 		ours := m.row(r, scheduled)
-		r.Claim("best", claims.Value{}.
-			With("mean", claims.Number(meanFCT()(ours)/m.least(r, meanFCT(), reactive...))).
-			With("p99", claims.Number(p99FCT()(ours)/m.least(r, p99FCT(), reactive...))))
+		r.Claim("best", experiment.With("mean", meanFCT()(ours)/m.least(r, meanFCT(), reactive...)).
+			With("p99", p99FCT()(ours)/m.least(r, p99FCT(), reactive...)))
 		noteBest(r, m)
 		r.Claim("with-unsch", of(unscheduled)/m.least(r, meanFCT(), reactive...))
 		r.Claim("order-rcc", each([]scheme{hpcc, timely}, func(x scheme) float64 {
@@ -71,20 +69,20 @@ var fig8ab = &experiment.Experiment{
 	},
 }
 
-// noteBest says where tokens gain and where they lose, and how it is with the other DCQCN.
+// noteBest explains where tokens gain and where they lose, and compares with the other DCQCN.
 func noteBest(r *experiment.Results, m setting) {
 	to := func(of func(row) float64) float64 {
 		return of(m.row(r, scheduled)) / of(m.row(r,
 			dcqcn))
 	}
 	nics := []scheme{often, timely, hpcc}
-	r.Note("best", "against DCQCN, which comes out best: flows below 100 KB take %.2f of its "+
+	r.Note("best", "against DCQCN, the best of the others: flows below 100 KB take %.2f of its "+
 		"time on average, those to the host of the incasts %.2f, the p99 below 100 KB is %.2f; "+
-		"but flows from 100 KB on, which the mean is made of, take %.2f. With %.2g of their wire "+
-		"used, links have %.0f %% less room where tokens and RTSs go too, "+
-		"and who shares by turns pays 1/(1-load) for it (a guess that fits). Against DCQCN with "+
-		"CNPs each 4 µs, as NICs and the paper's simulator have them, TIMELY and HPCC "+
-		"it is %.2f of the mean and %.2f of the p99",
+		"but flows from 100 KB on, which dominate the mean, take %.2f. With %.2g of their wire "+
+		"used, links have %.0f %% less room where tokens and RTSs go too, and round-robin "+
+		"sharing costs 1/(1-load) (a guess that fits). Against DCQCN with CNPs each 4 µs, as in "+
+		"NICs and the paper's simulator, TIMELY and HPCC it is %.2f of the mean and %.2f of the "+
+		"p99",
 		to(meanFCT("tiny", "small")), to(func(x row) float64 {
 			return mean(x.Values("victims"))
 		}), to(p99FCT("tiny", "small")), to(meanFCT("medium", "large")),
@@ -108,18 +106,19 @@ var fig8cf = &experiment.Experiment{
 		}
 		r.Claim("timely-degrades", grows(timely)/grows(dcqcn))
 		last := func(x scheme) float64 { return 1e6 * m.row(r, x).Values("incast").Max() }
-		r.Note("incast-ok", "tokens go by turns, so that all flows of an incast end together, at "+
-			"%.2f of the time of the last on average; under DCQCN and TIMELY they end one after "+
-			"the other, at %.2f and %.2f. The last one ends after %.0f µs, under DCQCN after "+
-			"%.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, whose turns "+
-			"come among theirs, take %.2f of their time under DCQCN",
+		r.Note("incast-ok", "tokens are granted in turn, so that all flows of an incast end "+
+			"together, at %.2f of the time of the last on average; under DCQCN and TIMELY they "+
+			"end one after the other, at %.2f and %.2f. The last one ends after %.0f µs, under "+
+			"DCQCN after %.0f, under TIMELY %.0f, under HPCC %.0f. Other flows to the same host, "+
+			"whose turns are among theirs, take %.2f of their time under DCQCN",
 			1e6*meanFCT("incast")(ours)/last(scheduled), 1e6*meanFCT("incast")(m.row(r, dcqcn))/
 				last(dcqcn), 1e6*meanFCT("incast")(m.row(r, timely))/last(timely),
 			last(scheduled), last(dcqcn), last(timely), last(hpcc),
 			mean(ours.Values("victims"))/mean(m.row(r, dcqcn).Values("victims")))
 		r.Note("timely-degrades", "both degrade, TIMELY to %.2f and DCQCN to %.2f of their times "+
-			"with the smaller incast, in the queue of the incast and behind PFC, "+
-			"which pauses ports for %.2g and %.2g of the time; what DCQCN had was less",
+			"with the smaller incast, in the queue of the incast and behind PFC, which pauses "+
+			"ports for %.2g and %.2g of the time; DCQCN's times were shorter to "+
+			"begin with",
 			grows(timely), grows(dcqcn),
 			m.row(r, timely).Values("paused").Mean(), m.row(r, dcqcn).Values("paused").Mean())
 	},
@@ -134,10 +133,10 @@ var fig8cf = &experiment.Experiment{
 	},
 }
 
-// withOften are the schemes that are compared, and DCQCN with CNPs as often as NICs send them.
+// withOften are the compared schemes, and DCQCN with CNPs as often as NICs send them.
 var withOften = append(compared[:len(compared):len(compared)], often)
 
-// fig8deRates are those of the hosts' links.
+// fig8deRates are the rates of the hosts' links.
 var fig8deRates = []units.BitRate{10 * units.Gbps, 100 * units.Gbps}
 
 var fig8de = &experiment.Experiment{
@@ -167,9 +166,9 @@ var fig8de = &experiment.Experiment{
 				"small")(m.row(r, scheduled))
 		}
 		r.Note("more-with-speed", "ToCC's mean is %.2f of ToCC's w/o unsch at 100 Gb/s, %.2f at "+
-			"10: one host of all has incasts, and to the others' flows what counts is "+
-			"the round trip of the RTS. For flows to that host it is %.2f at 100 Gb/s and %.2f "+
-			"at 10, of the p99 of flows below 100 KB %.2f and %.2f",
+			"10: only one host has incasts, and flows to the others depend on the round trip of "+
+			"the RTS. For flows to that host it is %.2f at 100 Gb/s and %.2f at 10, of the p99 "+
+			"of flows below 100 KB %.2f and %.2f",
 			gain(100*units.Gbps), gain(10*units.Gbps), victims(100*units.Gbps),
 			victims(10*units.Gbps), tail(100*units.Gbps), tail(10*units.Gbps))
 	},

@@ -82,8 +82,8 @@ var fig9bc = &experiment.Experiment{
 					to("medium")))
 		}
 		r.Note("small-flows", "by workload, of the better of DCQCN and TIMELY: %s. An RTS costs "+
-			"every flow a round trip of 5 µs, which flows that find "+
-			"no queue do not get back, and the larger ones of these share with the largest by turns", strings.Join(notes, "; "))
+			"every flow a round trip of 5 µs, which flows without a queue ahead do not recover, "+
+			"and larger ones alternate with the largest", strings.Join(notes, "; "))
 		r.Claim("hpcc-buffer", hpccBuffer)
 		r.Claim("small-flows", small)
 		r.Claim("hpcc-tail", tail)

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// headline is what the abstract says: the best over the cells with incasts.
+// headline is the claim of the abstract: the best over the cells with incasts.
 var headline = &experiment.Experiment{
 	ID:    "tocc/headline",
 	Seeds: one,
@@ -47,7 +47,7 @@ var headline = &experiment.Experiment{
 	},
 }
 
-// headlineSettings are those of figures 6d and 8.
+// headlineSettings are the settings of figures 6d and 8.
 func headlineSettings(s experiment.Scale) []setting {
 	all := []setting{mix(s), mixLarger(s)}
 	for _, rate := range fig8deRates {
@@ -58,7 +58,7 @@ func headlineSettings(s experiment.Scale) []setting {
 	return all
 }
 
-// headlineSchemes are those that are compared in a setting: those of figure 6d, too, where incasts
+// headlineSchemes returns the compared schemes of a setting, with those of figure 6d where incasts
 // are the smaller ones and links fast.
 func headlineSchemes(s experiment.Scale, m setting) []scheme {
 	if m == mix(s) {

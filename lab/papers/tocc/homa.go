@@ -8,22 +8,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Homa's priorities: eight for data, parted between scheduled and unscheduled packets as its
+// Homa's priorities: eight for data, divided between scheduled and unscheduled packets as its
 // authors do for the workload; and one above them for grants and ACKs.
 
 const (
 	// homaControl is the DSCP of grants and ACKs, and homaQueue their queue.
 	homaControl = 57
 	homaQueue   = 8
-	// homaReordering is how much later a packet may come than one of a higher priority.
+	// homaReordering is how much later a packet may arrive than one of a higher priority.
 	homaReordering = 10 * units.Millisecond
 )
 
-// homaScheduled is how many priorities scheduled packets have, and how many messages a receiver
+// homaScheduled is the number of priorities of scheduled packets, and of messages that a receiver
 // grants at once (HomaSimulation, homaTransportConfig.ini).
 var homaScheduled = map[string]int{memcached: 1, webServer: 6, cacheFollower: 7, webSearch: 7}
 
-// homaClassify reads a queue's number out of DSCP.
+// homaClassify returns a queue's number from DSCP.
 func homaClassify() (queues [64]uint8) {
 	for dscp := range queues {
 		queues[dscp] = uint8(dscp / 8)
@@ -32,7 +32,7 @@ func homaClassify() (queues [64]uint8) {
 	return queues
 }
 
-// homaSettings is Homa's for a workload: unscheduled bytes are parted evenly among their
+// homaSettings returns Homa's for a workload: unscheduled bytes are divided evenly among their
 // priorities.
 func homaSettings(sizes *workload.Sizes, unscheduled units.Bytes, of, levels int) string {
 	settings := fmt.Sprintf("overcommit=%d,token_dscp=%d", of, homaControl)
@@ -47,9 +47,8 @@ func homaSettings(sizes *workload.Sizes, unscheduled units.Bytes, of, levels int
 	return settings + ",cutoffs=" + strings.Join(texts, "/")
 }
 
-// parted answers the sizes that part flows into n groups of as many bytes each, counting no more
-// than most of a flow: the largest size of each but the last. Where a size alone is more than a
-// group there are fewer.
+// parted returns the sizes that divide flows into n groups of equal bytes, counting at most most of
+// a flow: the largest size of each but the last. If a single size exceeds a group, there are fewer.
 func parted(sizes *workload.Sizes, most units.Bytes, n int) (bounds []units.Bytes) {
 	const steps = 100_000
 	size := func(i int) units.Bytes { return max(1, sizes.Quantile((float64(i)+0.5)/steps)) }

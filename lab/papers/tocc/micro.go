@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// microExperiments are those of flows through one link.
+// microExperiments run flows through one link.
 var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5dStale, fig3ab,
 	fig3d, fig7a, fig7b, fig7c, fig7d, fig12, fig13a, prioPlusToCC, tokenCC, tokenPriority,
 	toccOffload}
@@ -19,13 +19,13 @@ var microExperiments = []*experiment.Experiment{fig1, table1, sec5dLimiter, sec5
 // two switches.
 const pairs = 8
 
-// packet is what a full one takes of a link.
+// packet is the size of a full one on a link.
 const packet = payload + sim.Overhead
 
 // baseRTT of a full packet and its ACK, in all micro-experiments (section VI).
 const baseRTT = 5300 * units.Nanosecond
 
-// eightToOne is what they run in; small ones at a fourth of the rate.
+// eightToOne returns their network; small ones run at a fourth of the rate.
 func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
 	c := sim.Bottleneck{
 		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps,
@@ -39,7 +39,7 @@ func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
 	return c
 }
 
-// atRate scales what a link of 100 Gb/s has.
+// atRate scales parameters of a link of 100 Gb/s.
 func atRate(b float64, r units.BitRate) float64 { return b * float64(r) / 100e9 }
 
 // marks are thresholds of ECN in KB at 100 Gb/s.
@@ -62,10 +62,10 @@ func (m marks) ecn(r units.BitRate) fabric.ECN {
 // dcqcnSet is one of the two sets of parameters (section VI-B, footnote 1).
 type dcqcnSet int
 
-// text is DCQCN as NICs have it, without a window, as package cc reads it.
+// text returns DCQCN as in NICs, without a window, in the form that package cc parses.
 func (s dcqcnSet) text() string { return []string{1: dcqcnSet1, 2: dcqcnSet2}[s] + ",window=1GB" }
 
-// binned is the mean of what was sampled more often, in bins of a width, from one time to another.
+// binned returns means of more frequent samples, in bins of a width, from one time to another.
 func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Values) {
 	for at := from; at+width <= to; at += width {
 		out = append(out, s.Mean(units.Time(at), units.Time(at+width)))
@@ -76,10 +76,10 @@ func binned(s *fabric.Series, width, from, to units.Duration) (out experiment.Va
 // spread is p95 - p5.
 func spread(v experiment.Values) float64 { return v.Percentile(95) - v.Percentile(5) }
 
-// bin is that of goodput, unless a claim says otherwise.
+// bin is the interval of goodput, unless a claim says otherwise.
 const bin = 100 * units.Microsecond
 
-// rates is the goodput of each flow in bins, as shares of an equal part of the link.
+// rates returns the goodput of each flow in bins, relative to an equal share of the link.
 func rates(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	to units.Duration) (out experiment.Values) {
 	for _, f := range flows {
@@ -89,7 +89,7 @@ func rates(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	return out
 }
 
-// utilisation is what part of the link's payload all flows had together, in bins.
+// utilisation returns the part of the link's payload that all flows had together, in bins.
 func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	to units.Duration) experiment.Values {
 	total := make(experiment.Values, int((to-from)/width))
@@ -101,7 +101,7 @@ func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	return total
 }
 
-// takeFlows takes down the goodput of each flow for a figure.
+// takeFlows records the goodput of each flow for a figure.
 func takeFlows(j *experiment.Job, flows []*sim.Trace, width, until units.Duration) {
 	for i, f := range flows {
 		s := j.Series(fmt.Sprintf("flow %d", i+1))
@@ -111,15 +111,7 @@ func takeFlows(j *experiment.Job, flows []*sim.Trace, width, until units.Duratio
 	}
 }
 
-// take takes down a series, the mean of each bin.
-func take(j *experiment.Job, name string, s *fabric.Series, width, until units.Duration) {
-	out := j.Series(name)
-	for k, v := range binned(s, width, 0, until) {
-		out.Add((units.Duration(k) * width).Seconds(), v)
-	}
-}
-
-// within is the first time after which all values stay near 1, in bins of a width.
+// within returns the first time after which all values stay near 1, in bins of a width.
 func within(near float64, width units.Duration, flows ...experiment.Values) units.Duration {
 	since := 0
 	for _, values := range flows {

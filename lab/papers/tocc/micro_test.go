@@ -22,7 +22,7 @@ func TestMicroExperimentsAtSmallScale(t *testing.T) {
 		}))
 }
 
-// steps is a series with a value each microsecond.
+// steps returns a series with a value each microsecond.
 func steps(values ...float64) *fabric.Series {
 	s := &fabric.Series{}
 	for i, v := range values {
@@ -34,7 +34,7 @@ func steps(values ...float64) *fabric.Series {
 func TestBinned(t *testing.T) {
 	us := units.Microsecond
 	assert.Equal(t, experiment.Values{1.5, 3.5}, binned(steps(1, 2, 3, 4, 9), 2*us, 0, 5*us),
-		"what is left over is no bin")
+		"an incomplete bin does not count")
 	assert.Equal(t, experiment.Values{2, 3}, binned(steps(1, 2, 3, 4), us, us, 3*us))
 }
 
@@ -58,7 +58,7 @@ func TestExcursions(t *testing.T) {
 	assert.Equal(t, 2., excursions(steps(0, 0, high, high+5, 0, 0, 0, high, 0, 0), 0,
 		10*units.Microsecond))
 	assert.Zero(t, excursions(steps(100, 400, 100, high+200, 100), 0, 5*units.Microsecond),
-		"not beyond three times the median and three packets")
+		"not above three times the median and three packets")
 }
 
 func TestLongestBelow(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// remoteGranter is a granter that runs in an agent some way off its NIC: what arrives crosses as a
-// message each, and so does each token on its way back.
+// remoteGranter is a granter that runs in an agent at a distance from its NIC: every arrival
+// crosses as a message of its own, and so does each token on its way back.
 type remoteGranter struct {
 	cc.Granter
 	net      *fabric.Network
@@ -15,20 +15,20 @@ type remoteGranter struct {
 	distance units.Duration
 	asks     cc.Reporter
 
-	tokens   []cc.Notice // that are with the NIC, to be sent
-	since    units.Time  // the first of them came
-	alarm    units.Time  // when the agent is to look again
+	tokens   []cc.ControlMessage // at the NIC, to be sent
+	since    units.Time          // the first of them arrived
+	alarm    units.Time          // when the agent looks again
 	messages uint64
 }
 
-// up has something done in the agent, a crossing later.
+// up runs a function in the agent, a crossing later.
 func (r *remoteGranter) up(now units.Time, f func(now units.Time)) {
 	r.messages++
 	at := now.Add(r.distance)
 	r.net.At(at, func() { f(at); r.decide(at) })
 }
 
-// decide sends down what there is to send, and sees to it that what is due later goes then.
+// decide sends tokens that are due down to the NIC, and schedules the next decision.
 func (r *remoteGranter) decide(now units.Time) {
 	for next := r.Granter.Next(); next != 0; next = r.Granter.Next() {
 		if next.After(now) {
@@ -46,13 +46,13 @@ func (r *remoteGranter) decide(now units.Time) {
 	}
 }
 
-// send is a token that has come to the NIC.
-func (r *remoteGranter) send(n cc.Notice, now units.Time) {
+// send handles a token that has arrived at the NIC.
+func (r *remoteGranter) send(n cc.ControlMessage, now units.Time) {
 	if len(r.tokens) == 0 {
 		r.since = now
 	}
 	r.tokens = append(r.tokens, n)
-	r.asks.Ask()
+	r.asks.Reschedule()
 	r.host.Wake()
 }
 
@@ -67,17 +67,18 @@ func (r *remoteGranter) Missing(packets int, bytes units.Bytes, now units.Time) 
 	r.up(now, func(now units.Time) { r.Granter.Missing(packets, bytes, now) })
 }
 
-// Hear implements cc.Granter. What is wrong with a Notice nobody hears of in time.
-func (r *remoteGranter) Hear(n *cc.Notice, now units.Time) error {
+// Receive implements cc.Granter. It accepts every message, because the agent's error would come too
+// late.
+func (r *remoteGranter) Receive(n *cc.ControlMessage, now units.Time) error {
 	one := *n
-	r.up(now, func(now units.Time) { _ = r.Granter.Hear(&one, now) })
+	r.up(now, func(now units.Time) { _ = r.Granter.Receive(&one, now) })
 	return nil
 }
 
 // Emit implements cc.Granter.
-func (r *remoteGranter) Emit(bool, units.Time) (cc.Notice, bool) {
+func (r *remoteGranter) Emit(bool, units.Time) (cc.ControlMessage, bool) {
 	if len(r.tokens) == 0 {
-		return cc.Notice{}, false
+		return cc.ControlMessage{}, false
 	}
 	n := r.tokens[0]
 	r.tokens = r.tokens[1:]
@@ -98,8 +99,8 @@ func (r *remoteGranter) Attach(d cc.Reporter) {
 	r.Granter.Attach(d)
 }
 
-// Decide implements cc.Granter.
-func (r *remoteGranter) Decide(d cc.Decision, now units.Time) {
-	r.Granter.Decide(d, now)
+// Apply implements cc.Granter.
+func (r *remoteGranter) Apply(d cc.Decision, now units.Time) {
+	r.Granter.Apply(d, now)
 	r.decide(now)
 }

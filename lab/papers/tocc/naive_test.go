@@ -27,19 +27,20 @@ func (g *ticking) Next() units.Time {
 	return g.due
 }
 
-func (g *ticking) Emit(bool, units.Time) (cc.Notice, bool) {
+func (g *ticking) Emit(bool, units.Time) (cc.ControlMessage, bool) {
 	g.due = g.due.Add(units.Microsecond)
 	g.left--
-	return cc.Notice{Kind: cc.NoticeToken}, true
+	return cc.ControlMessage{Kind: cc.TOKEN}, true
 }
 
-// asked counts.
+// asked counts requests for a look.
 type asked int
 
 func (*asked) Report(*cc.Event, units.Time) {}
-func (a *asked) Ask()                       { *a++ }
+func (a *asked) Reschedule()                { *a++ }
 
-// Tokens that are due one after the other go one after the other, though nothing arrives meanwhile.
+// Tokens that are due one after the other are sent one after the other, though nothing arrives
+// meanwhile.
 func TestRemoteGranterGoesOn(t *testing.T) {
 	const tokens = 5
 	net := fabric.Star(fabric.Parts{}, 2,

@@ -5,7 +5,6 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -25,46 +24,47 @@ var (
 	nb10  = network{"tocc-nb10", fabric.ToCC(10*units.Gbps, 40*units.Gbps)}
 )
 
-// small is two racks of eight hosts, with spines so many that the oversubscription stays.
+// small returns two racks of eight hosts, with as many spines as keep the oversubscription.
 func (n network) small() network {
 	n.Name += " small"
 	n.Leaves, n.HostsPerLeaf, n.Spines = 2, 8, n.Spines/2
 	return n
 }
 
-// at has links of the hosts at a rate, and the uplinks in proportion.
+// at returns the network with hosts' links at a rate, and the uplinks in proportion.
 func (n network) at(host units.BitRate) network {
 	n.Up.Rate = n.Up.Rate / n.Host.Rate * host
 	n.Host.Rate = host
 	return n
 }
 
-// networkAt is n at full scale, and its small form at small scale.
+// networkAt returns n at full scale, and its small form at small scale.
 func networkAt(s experiment.Scale, n network) network { return experiment.At(s, n, n.small()) }
 
-// payload of packets is the path MTU that Ethernet's 1500 bytes leave.
-const payload = transport.MTU1024
+// payload of packets is the path MTU for Ethernet's 1500 bytes.
+const payload = units.KiB
 
 // mtu is the unit in which the paper measures incasts.
 const mtu = 1500 * units.Bytes(1)
 
 func (n network) hosts() int { return n.Leaves * n.HostsPerLeaf }
 
-// capacity is what each host can send when all do and everything crosses the core: load is counted
-// by it.
+// capacity returns what each host can send when all do and everything crosses the core: the base of
+// load.
 func (n network) capacity() units.BitRate {
 	return min(n.Host.Rate, n.Up.Rate*units.BitRate(n.Spines)/units.BitRate(n.HostsPerLeaf))
 }
 
-// scale is how much faster than 100 Gb/s the hosts are: buffers and thresholds are for that.
+// scale returns how much faster than 100 Gb/s the hosts are, for which buffers and thresholds are
+// scaled.
 func (n network) scale() float64 { return float64(n.Host.Rate) / float64(100*units.Gbps) }
 
-// onWire is what a flow takes of links at least: its packets of data, and an ACK.
+// onWire returns the minimum that a flow takes of links: its packets of data, and an ACK.
 func onWire(size units.Bytes) units.Bytes {
 	return size + (size+payload-1)/payload*sim.Overhead + wire.RETHLen + sim.Overhead + wire.AETHLen
 }
 
-// meanOnWire is the mean of it.
+// meanOnWire returns the mean of it.
 func meanOnWire(sizes *workload.Sizes) float64 {
 	const steps = 100_000
 	sum := 0.0

@@ -52,7 +52,7 @@ func TestOnWire(t *testing.T) {
 	assert.InDelta(t, 187.5+1.05*82+16+86, meanOnWire(workload.Memcached), 1)
 }
 
-// What flows take of the wire is what Load says, and incasts take a fifth of one host's link.
+// The wire bytes of flows are those of Load, and incasts take a fifth of one host's link.
 func TestTraffic(t *testing.T) {
 	for _, name := range []string{memcached, webServer, cacheFollower, webSearch} {
 		tr := flows(experiment.Full, name, 0.8, 30_000, 0)
@@ -80,7 +80,7 @@ func TestTraffic(t *testing.T) {
 		}
 	}
 	assert.Len(t, from, nb100.hosts()-1)
-	// Whole rounds: 13.3 of them come in that time, and the thirteenth is whole.
+	// Whole rounds: 13.3 of them arrive in that time, and the thirteenth is whole.
 	assert.InEpsilon(t, incastLoad, 8*float64(wire)/span.Seconds()/float64(nb100.Host.Rate), 0.08)
 }
 

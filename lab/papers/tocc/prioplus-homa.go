@@ -30,15 +30,15 @@ var prioPlusHoma = &experiment.Experiment{
 		r.Claim("between", small(virtual)/small(homaTwo))
 		r.Note("between", "99th percentiles of slowdown below 100 KB: Homa %s with two "+
 			"priorities and %s with eight, ToCC %s with PrioPlus and %s with DCQCN: small flows "+
-			"of Homa need no token, "+
-			"and here wait a round trip for theirs", digitsText(small(homaTwo)),
+			"of Homa need no token, while here they wait a round trip for "+
+			"theirs", digitsText(small(homaTwo)),
 			digitsText(small(homa)), digitsText(small(virtual)), digitsText(small(scheduled)))
 		if r.Scale == experiment.Full {
 			r.Claim("buffer", m.row(r, homa).bufmax()/m.row(r, virtual).bufmax())
 			kb := func(x scheme) string { return digitsText(m.row(r, x).bufmax() / 1000) }
 			r.Note("buffer", "Homa with eight priorities holds %s KB at most, ToCC with PrioPlus "+
-				"%s and with DCQCN %s: nothing is unscheduled, but the core blocks nothing, and "+
-				"tokens that wait in channels let data go that meets (a guess)", kb(homa),
+				"%s and with DCQCN %s: nothing is unscheduled, but the core is non-blocking, and "+
+				"tokens that wait in channels release data that collides (a guess)", kb(homa),
 				kb(virtual), kb(scheduled))
 		}
 	},

@@ -52,10 +52,9 @@ var prioPlusToCC = &experiment.Experiment{
 		if r.Scale == experiment.Full {
 			util := r.Cell(channelRun{true, []int{1, 2, 3, 4, 5, 6, 7, 8},
 				30}.name()).Values("util")
-			r.Note("strict", "eight priorities of 30 flows are as strict, but a flow that "+
-				"stopped probes with tokens, and each takes the place of one that lets a packet "+
-				"go: "+
-				"the link's use sinks from %.2f with 30 stopped flows to %.2f with 210", util[0],
+			r.Note("strict", "eight priorities of 30 flows are as strict, but a stopped flow "+
+				"probes with tokens, and each takes the place of one that releases a packet: the "+
+				"link's use falls from %.2f with 30 stopped flows to %.2f with 210", util[0],
 				util[6])
 		}
 		r.Claim("data-queue", two.Values("queue").Mean()/data.Values("queue").Mean())
@@ -68,8 +67,8 @@ var prioPlusToCC = &experiment.Experiment{
 				"Classes that begin one after the other, channels on the delay of "+c.Name,
 				"time (ms)", "goodput (Gb/s)")
 			for _, priority := range params.Priorities {
-				s := first.Series(fmt.Sprintf("priority %d", priority)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("priority %d", priority), s.X, s.Y)
+				first.Series(fmt.Sprintf("priority %d", priority)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("priority %d", priority))
 			}
 			out = append(out, p)
 		}
@@ -106,7 +105,7 @@ func (c channelRun) simulate(j *experiment.Job) error {
 		}
 		f := sim.Flow{Start: units.Duration(i) * channelStep, Control: control}
 		if c.Tokens {
-			f.Control, f.Admission = open, spec.WithControl(control)
+			f.Control, f.Admission = open, spec.WithTokenCC(control)
 		}
 		flows = append(flows, sim.Many(c.Flows, f)...)
 	}
@@ -137,13 +136,13 @@ func (c channelRun) simulate(j *experiment.Job) error {
 	}
 	j.Value("moved", moved)
 	j.Value("queue", r.Queues[0].Length.Percentile(99, from, to))
-	take(j, "queue", r.Queues[0].Length, bin/2, until)
-	take(j, "tokens", r.Queues[1].Length, bin/2, until)
+	j.Means("queue", r.Queues[0].Length, bin/2, until)
+	j.Means("tokens", r.Queues[1].Length, bin/2, until)
 	return nil
 }
 
-// channel is PrioPlus around Swift, as PrioPlus's micro-benchmark has it. Priorities are from 1.
-func channel(priority int, ai string) (cc.Control, error) {
+// channel returns PrioPlus around Swift, as in PrioPlus's micro-benchmark. Priorities are from 1.
+func channel(priority int, ai string) (cc.Factory, error) {
 	channels, err := prioplus.ParseChannels("n=8,high=0,low=1,direct=0")
 	if err != nil {
 		return nil, err

@@ -18,12 +18,12 @@ type run struct {
 	Traffic traffic
 }
 
-// name is the cell's: what differs between the runs of one experiment.
+// name returns the cell's: it identifies the run within an experiment.
 func (r run) name() string {
 	return fmt.Sprintf("%s, %s at %v, %v", r.Scheme, r.Network.Name, r.Network.Host.Rate, r.Traffic)
 }
 
-// cells are those of schemes that serve the same traffic in the same network.
+// cells returns the cells of schemes that serve the same traffic in the same network.
 func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 	out := make([]experiment.Cell, len(of))
 	for i, s := range of {
@@ -33,23 +33,23 @@ func cells(n network, t traffic, of ...scheme) []experiment.Cell {
 	return out
 }
 
-// runs are those that several experiments look at.
-var runs experiment.Once[*outcome]
+// runs are shared by several experiments.
+var runs experiment.Memo[*outcome]
 
-// outcome is what came of a run.
+// outcome is the result of a run.
 type outcome struct {
 	Flows    []finished
-	Admitted []admitted // of flows with tokens; nil once settled
-	// Unused is how many bytes of tokens a flow was granted and did not send by, and MostUnused of
-	// the one with most.
+	Admitted []admitted // of flows with tokens; nil once released
+	// Unused is the mean number of bytes of tokens that a flow was granted and did not use, and
+	// MostUnused the largest.
 	Unused, MostUnused float64
 	Tokens             bool
 
 	Buffer              units.Bytes // most that one switch ever held
 	Sent, Lost, Trimmed float64     // packets of the data's queues
-	Data, Again         float64     // packets of data that hosts sent, and those of them sent again
+	Data, Again         float64     // packets of data sent, and retransmissions among them
 	Timeouts            float64
-	// payload of flows that ended while flows came, of what hosts' links carry
+	// payload of flows that ended while flows arrived, relative to the hosts' links
 	Goodput     float64
 	Pauses      float64 // PAUSE frames of switches
 	PausedShare float64 // of the time of all ports, on average
@@ -62,7 +62,7 @@ type finished struct {
 	Slowdown float64
 }
 
-// class is the flow's name in figures: its incast's, or that of its size.
+// class returns the flow's name in figures: its incast's, or that of its size.
 func (f finished) class() string {
 	if f.Class == incastClass {
 		return "incast"
@@ -71,17 +71,17 @@ func (f finished) class() string {
 	return classes[workload.ClassOf(f.Bytes, classes)].Name
 }
 
-// bySize are the classes of flows that belong to no incast.
+// bySize are the classes of flows outside incasts.
 var bySize = []string{"tiny", "small", "medium", "large"}
 
-// serve runs a cell, and takes down completion times in seconds and slowdowns by class, and what
-// the switches have counted.
+// serve runs a cell, and records completion times in seconds and slowdowns by class, and the
+// switches' counters.
 func serve(j *experiment.Job) error {
 	r := j.Params.(run)
 	out, err := runs.Of(j, r, func() (*outcome, error) {
 		out, err := r.simulate(j)
 		if err == nil {
-			out.settle()
+			out.release()
 		}
 		return out, err
 	})
@@ -97,7 +97,7 @@ func serve(j *experiment.Job) error {
 		j.Value(f.class(), f.FCT.Seconds())
 		j.Value(f.class()+" slowdown", math.Round(1e4*f.Slowdown)/1e4)
 		if r.Traffic.IncastHigh > 0 && f.Dst == incastReceiver && f.Class != incastClass {
-			j.Value("victims", f.FCT.Seconds()) // what else goes to the host of the incasts
+			j.Value("victims", f.FCT.Seconds()) // other flows to the host of the incasts
 		}
 	}
 	j.Value("bufmax", float64(out.Buffer))
@@ -126,17 +126,18 @@ func serve(j *experiment.Job) error {
 	return nil
 }
 
-// settle lets go of gates and granters: an outcome is kept, and they hold on to the whole network.
-func (o *outcome) settle() {
+// release drops gates and granters: an outcome is kept, and they would keep the whole network in
+// memory.
+func (o *outcome) release() {
 	o.Unused, o.MostUnused = o.unused()
 	o.Tokens, o.Admitted = len(o.Admitted) > 0, nil
 }
 
-// unused answers how many bytes of tokens a flow was granted and did not send by, on average and at
+// unused returns how many bytes of tokens a flow was granted and did not use, on average and at
 // most.
 func (o *outcome) unused() (mean, most float64) {
 	for _, a := range o.Admitted {
-		x := float64(a.Granter.Tally().Granted - (a.Bytes - a.Gate.Tally().Unscheduled))
+		x := float64(a.Granter.Stats().Granted - (a.Bytes - a.Gate.Stats().Unscheduled))
 		mean, most = mean+x/float64(len(o.Admitted)), max(most, x)
 	}
 	return mean, most
@@ -159,7 +160,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	s := sim.Scenario{
 		Topology: r.Network,
-		// A nanosecond into a host, so that there is an endpoint delay to be told. The timeout is
+		// A nanosecond into a host, so that there is an endpoint delay to report. The timeout is
 		// 16.8 ms, longer than a switch's buffer takes to drain.
 		Hosts: sim.Hosts{Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: payload,
 			Timeout: 12},
@@ -176,9 +177,9 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	}
 	if m.Priorities > 0 {
 		s.Scheme.Classify, s.Hosts.Machine.DataClasses = homaClassify(), m.Priorities
-		s.Hosts.Chunk = 32 * units.MiB // a flow is a message: who is shortest is about all of it
+		s.Hosts.Chunk = 32 * units.MiB // a flow is a message, ordered by its whole length
 	}
-	introduced := &outcome{} // what hosts took to get to know each other does not count
+	introduced := &outcome{} // the hosts' address resolution does not count
 	s.Probes.Attach = func(s *sim.Simulation) { introduced.count(s.Net, units.Second) }
 	s.Probes.Progress = func(at units.Duration) {
 		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
@@ -208,7 +209,7 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	return out, nil
 }
 
-// count adds up what switches have counted.
+// count sums the switches' counters.
 func (o *outcome) count(net *fabric.Network, took units.Duration) {
 	ports := 0.0
 	for _, s := range net.Switches() {

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A scheme is what a network does about congestion.
+// A scheme is how a network controls congestion.
 type scheme string
 
 const (
@@ -37,22 +37,22 @@ var (
 	compared = append(reactive[:3:3], unscheduled, scheduled)
 )
 
-// method is what makes up a scheme.
+// method is the parts of a scheme.
 type method struct {
-	// Control is the congestion control of senders, and CNPs the least time between CNPs of a flow
-	// (0 is the transport's).
+	// Control is the congestion control of senders, and CNPs the minimum interval of a flow's CNPs
+	// (0 means the transport's).
 	Control string
 	CNPs    units.Duration
 	// Tokens is the scheme's point in the design space of package tocc; empty for none.
 	Tokens string
-	// Switches are those of the scheme in a network.
+	// Switches returns the switches of the scheme in a network.
 	Switches func(network) fabric.SwitchConfig
-	// Selective is selective repeat, for schemes that lose packets; others go back. Reordering is
-	// how much later than others packets may come that are not lost.
+	// Selective is selective repeat, for schemes that lose packets; the others go back. Reordering
+	// is how much later than others packets may arrive without being lost.
 	Selective  bool
 	Reordering units.Duration
-	// Priorities is how many small flows have to go first, in queues of their own (Homa), and
-	// Channels how many on the delay of tokens (PrioPlus).
+	// Priorities is the number of priorities of small flows in queues of their own (Homa), and
+	// Channels that on the delay of tokens (PrioPlus).
 	Priorities, Channels int
 }
 
@@ -110,14 +110,14 @@ var tokenShare = tocc.Limiter(tocc.TokenWire, tocc.Wire(2*payload, payload))
 // uncontrolled is for senders that wait for tokens.
 const uncontrolled = "fixed"
 
-// nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).
+// nicCNPs is the interval of CNPs on NVIDIA's NICs (min_time_between_cnps).
 const nicCNPs = 4 * units.Microsecond
 
-// marking is that of all schemes at 100 Gb/s (section VI).
+// marking is the marking of all schemes at 100 Gb/s (section VI).
 var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
 
-// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper names Homa's
-// only, 35 MB.
+// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper gives only
+// Homa's, 35 MB.
 const buffer = 32 * 1000 * units.Bytes(1000)
 
 // Queues of switches, by class selectors: answers is that of ACKs, above all others, with its
@@ -128,20 +128,20 @@ const (
 	answerClass = answers << 5
 )
 
-// shared is a buffer of the size for the network.
+// shared returns a buffer of the size for the network.
 func shared(n network, at100 units.Bytes) units.Bytes {
 	return units.Bytes(float64(at100) * n.scale())
 }
 
-// lossless is a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an
-// eighth of what is free, one of twice the rate twice of it.
+// lossless returns a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an
+// eighth of the free buffer, one of twice the rate twice as much.
 func lossless(n network) fabric.SwitchConfig {
 	c := fabric.HPCCSwitch(shared(n, buffer), 0.125, marking.Scale(0.25), n.Host.Delay, 0)
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
 		qs[0].Alpha = min(0.5, 0.125*float64(r)/float64(n.Host.Rate))
-		// Three times what a link holds is too little on slow ones.
+		// Three times what a link holds is too little on slow links.
 		qs[0].Headroom = max(qs[0].Headroom, fabric.Headroom(r, n.Host.Delay, n.Host.Delay,
 			payload+headers, 480))
 		return qs
@@ -149,7 +149,7 @@ func lossless(n network) fabric.SwitchConfig {
 	return c
 }
 
-// headers is the most that a frame has besides payload.
+// headers is the maximum overhead of a frame.
 const headers = 200
 
 func telemetry(n network) fabric.SwitchConfig {
@@ -158,8 +158,8 @@ func telemetry(n network) fabric.SwitchConfig {
 	return c
 }
 
-// limiting is a switch that limits tokens to their part of the link and marks them in proportion,
-// and loses what it has no room for.
+// limiting returns a switch that limits tokens to their part of the link, marks them in proportion,
+// and drops those for which it has no room.
 func limiting(n network) fabric.SwitchConfig {
 	return fabric.SwitchConfig{Buffer: shared(n, buffer),
 		Queues: func(r units.BitRate) fabric.Queues {
@@ -173,10 +173,10 @@ func limiting(n network) fabric.SwitchConfig {
 		}}
 }
 
-func (s scheme) method() (method, cc.Control, error) {
+func (s scheme) method() (method, cc.Factory, error) {
 	m, ok := schemes[s]
 	if !ok {
-		return m, nil, fmt.Errorf("tocc: no scheme %q", s)
+		return m, nil, fmt.Errorf("tocc: unknown scheme %q", s)
 	}
 	control, err := cc.Parse(m.Control)
 	return m, control, err

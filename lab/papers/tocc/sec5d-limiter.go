@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -23,7 +22,7 @@ func (c limiterCell) name() string {
 	return fmt.Sprintf("K=%d, %s", int64(c.K), map[bool]way{false: oneWay, true: bothWays}[c.Both])
 }
 
-// sec5dLimiter: what share of a link tokens get, and what that leaves to data.
+// sec5dLimiter: the share of a link that tokens get, and the share that this leaves to data.
 var sec5dLimiter = &experiment.Experiment{
 	ID:    "tocc/sec5d-limiter",
 	Seeds: func(experiment.Scale) int { return 1 }, // nothing is random
@@ -70,10 +69,9 @@ var sec5dLimiter = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		values := claims.Value{}
+		values := experiment.Keyed{}
 		for _, f := range frames {
-			values = values.With(f.name,
-				claims.Number(math.Round(1e4*tocc.Limiter(f.token, f.data))/100))
+			values = values.With(f.name, math.Round(1e4*tocc.Limiter(f.token, f.data))/100)
 		}
 		r.Claim("values", values)
 		one, both := r.Cell(limiterCell{1024, false}.name()), r.Cell(limiterCell{1024, true}.name())
@@ -107,7 +105,7 @@ var frames = []struct {
 		4 * (1024 + 86)}, {"k8", 94, 8 * (1024 + 86)},
 }
 
-// granted is how many TOKENs left the first switch toward senders.
+// granted returns the number of TOKENs that left the first switch toward senders.
 func granted(r *sim.Result, senders int) (frames uint64) {
 	for _, p := range r.Simulation.Net.Switches()[0].Ports()[:senders] {
 		frames += p.QueueStats(tokens).Frames

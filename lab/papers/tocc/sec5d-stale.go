@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// sec5dStale: the first sender, which two receivers feed, cannot send for 500 µs. Seven others use
-// what it is granted.
+// sec5dStale: the first sender, which two receivers grant tokens, cannot send for 500 µs. Seven
+// others use what is granted.
 var sec5dStale = &experiment.Experiment{
 	ID: "tocc/sec5d-stale",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -37,7 +37,8 @@ var sec5dStale = &experiment.Experiment{
 		if config.Switch, err = tokenSwitch(spec, pathOf(config), 0, 0); err != nil {
 			return err
 		}
-		// Of two receivers each feeds the first sender and every other one of the rest.
+		// Each of two receivers grants tokens to the first sender and to every other one of the
+		// rest.
 		flows, _, err := tokenFlows(spec, false)
 		if err != nil {
 			return err
@@ -75,7 +76,7 @@ var sec5dStale = &experiment.Experiment{
 			units.Time(pause)))
 		j.Value("peak", r.Queues[0].Length.Max(units.Time(resume),
 			units.Time(resume+100*units.Microsecond)))
-		take(j, "queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
+		j.Means("queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -19,7 +18,7 @@ type choice struct {
 	Limiter     bool
 	Volume      bool
 	CC          bool
-	NoRTS       bool // and senders say nothing before they may send
+	NoRTS       bool // senders announce nothing before they may send
 }
 
 func (c choice) spec() string {
@@ -121,9 +120,9 @@ var table1 = &experiment.Experiment{
 		}
 		r.Claim("refused", refused)
 		r.Claim("completes", ended/accepted/sixteen)
-		r.Claim("no-deadlock", claims.Value{}.
-			With("with_rts", claims.Number(r.Cell(kick(true).spec()).Values("ended").Sum())).
-			With("without_rts", claims.Number(r.Cell(kick(false).spec()).Values("ended").Sum())))
+		r.Claim("no-deadlock",
+			experiment.With("with_rts", r.Cell(kick(true).spec()).Values("ended").Sum()).
+				With("without_rts", r.Cell(kick(false).spec()).Values("ended").Sum()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{
@@ -149,7 +148,7 @@ var table1 = &experiment.Experiment{
 }
 
 // switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB
-// where the point says so.
+// if the point has that.
 func (c choice) switches(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
 	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
 	if err != nil {

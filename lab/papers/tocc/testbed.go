@@ -9,20 +9,19 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// testbedExperiments are those of section VI-D, in the fabric.
+// testbedExperiments are the experiments of section VI-D, in the fabric.
 var testbedExperiments = []*experiment.Experiment{fig10a, fig10b, fig10cd, fig10e, fig10f}
 
-// A pattern is who writes to whom.
+// A pattern is which hosts write to which.
 type pattern string
 
 const (
 	allToAll  pattern = "all-to-all"
-	intraRack pattern = "intra-rack" // to some hosts of one's own rack, drawn by lot
+	intraRack pattern = "intra-rack" // to some hosts of the sender's rack, drawn at random
 	interRack pattern = "inter-rack" // of the other one
 	incast    pattern = "incast"     // all to the last host
 )
@@ -34,24 +33,24 @@ type testbed struct {
 	Scheme  testbedScheme
 	Pattern pattern
 	Bytes   units.Bytes // of a message
-	Load    float64     // of a host's link, of messages for bandwidth; 0 is as much as it takes
+	Load    float64     // of a host's link, of messages for bandwidth; 0 means unlimited
 	QPs     int         // for bandwidth, of a pair
 	Targets int         // of a host, where not all are
 	Rack    int         // hosts of one
 	Warm    units.Duration
-	Span    units.Duration // that is measured, after Warm
+	Span    units.Duration // measured time, after Warm
 }
 
 const (
 	testbedRate    = 25 * units.Gbps
-	testbedPayload = transport.MTU1024
+	testbedPayload = units.KiB
 	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen +
 		wire.ICRCLen
 	// check sequence, preamble, gap
 	testbedCap = float64(testbedRate) * float64(testbedPayload) / float64(testbedFrame+24)
 
-	// Messages for latency, and how much of a host's link those of all its queue pairs ask for. The
-	// paper does not say; one behind another on 31 queue pairs they would fill what the others
+	// Messages for latency, and the part of a host's link that those of all its queue pairs need.
+	// The paper does not give it; back to back on 31 queue pairs they would fill what the others
 	// leave, and measure themselves.
 	latencyBytes = 8 * units.KiB
 	latencyLoad  = 0.02
@@ -59,11 +58,11 @@ const (
 
 func (t testbed) hosts() int { return 2 * t.Rack }
 
-// depth is how many messages of a queue pair are outstanding: perftest's 128, as long as that is at
-// most 128 KiB.
+// depth returns the number of outstanding messages of a queue pair: perftest's 128, but at most 128
+// KiB.
 func (t testbed) depth() int { return max(2, int(128*units.KiB/t.Bytes)) }
 
-// pairs answers who writes to whom.
+// pairs returns which hosts write to which.
 func (t testbed) pairs(random *rand.Rand) (pairs [][2]int) {
 	for from := range t.hosts() {
 		switch t.Pattern {
@@ -94,10 +93,10 @@ func (t testbed) pairs(random *rand.Rand) (pairs [][2]int) {
 	return pairs
 }
 
-// testbedRuns are those that several experiments look at.
-var testbedRuns experiment.Once[*testbedOutcome]
+// testbedRuns are shared by several experiments.
+var testbedRuns experiment.Memo[*testbedOutcome]
 
-// testbedOutcome is what came of it.
+// testbedOutcome is the result of a run.
 type testbedOutcome struct {
 	// of messages for bandwidth, bit/s of payload: of the receiver of an incast, else of a host
 	Goodput    float64
@@ -106,7 +105,7 @@ type testbedOutcome struct {
 	Pauses     float64            // PAUSE frames
 	Drops      float64            // frames
 	Again      float64            // packets sent again
-	Tokens     float64            // TOKENs that came, for each that the data which came needs
+	Tokens     float64            // TOKENs that arrived, for each that the data which arrived needs
 	Buffer     float64            // bytes, most that a switch held
 	Rate       *experiment.Series // s, bit/s: Goodput over time, from the start
 }
@@ -157,12 +156,12 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 // rateStep is the interval of the goodput over time.
 const rateStep = 200 * units.Microsecond
 
-// programs are those of all hosts: for bandwidth, and but in an incast one for latency of each
-// pair.
+// programs returns the programs of all hosts: for bandwidth and, except in an incast, one for
+// latency of each pair.
 func (t testbed) programs(seed uint64) (all []sim.Requests) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	pairs := t.pairs(random)
-	// What queue pairs of one host, so many a pair, take between messages, to load the link.
+	// The time between messages on the queue pairs of one host, for the load of the link.
 	interval := func(bytes units.Bytes, qps int, load float64) units.Duration {
 		if load == 0 {
 			return 0
@@ -191,7 +190,7 @@ func (t testbed) programs(seed uint64) (all []sim.Requests) {
 // background reports whether the i-th program is one for bandwidth.
 func (t testbed) background(i int) bool { return t.Pattern == incast || i%(t.QPs+1) < t.QPs }
 
-// received is the payload of messages for bandwidth so far.
+// received returns the payload of messages for bandwidth so far.
 func (t testbed) received(r *sim.Result) (sum uint64) {
 	for i, log := range r.Requests {
 		if t.background(i) {
@@ -201,7 +200,7 @@ func (t testbed) received(r *sim.Result) (sum uint64) {
 	return sum
 }
 
-// took is how long messages took, in the order of their ends.
+// took returns the times of messages, in the order of their ends.
 func (t testbed) took(all []sim.Request) (v experiment.Values) {
 	slices.SortStableFunc(all, func(a, b sim.Request) int { return cmp.Compare(a.Ended, b.Ended) })
 	for _, m := range all {
@@ -212,7 +211,7 @@ func (t testbed) took(all []sim.Request) (v experiment.Values) {
 	return v
 }
 
-// count takes down what programs and counters say at the end.
+// count records the programs' and the switches' counters at the end.
 func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	var bandwidth, latency []sim.Request
 	for i, log := range out.Requests {
@@ -226,12 +225,12 @@ func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	r.Buffer, r.Again = float64(out.Totals.Fullest), float64(out.Totals.Retransmitted)
 	r.Pauses, r.Drops = float64(out.Totals.PausesSent), float64(out.Totals.Dropped)
 	for _, n := range out.Simulation.Nodes {
-		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
+		r.Tokens += float64(n.Endpoint.Stats().TokensHeard)
 	}
 	r.Tokens *= float64(testbedK) / float64(t.received(out))
 }
 
-// name is that of the cell.
+// name returns the name of the cell.
 func (t testbed) name() string {
 	name := fmt.Sprintf("%s %s %v", t.Scheme, t.Pattern, t.Bytes)
 	if t.Load > 0 {

@@ -8,14 +8,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// testbedSizes are those of messages for bandwidth. What the claims are about is the mean of both,
-// for "performance under different size background flows shows the same trends".
+// testbedSizes are the sizes of messages for bandwidth. Claims are about the mean of both, because
+// "performance under different size background flows shows the same trends".
 var testbedSizes = []units.Bytes{8 * units.KiB, units.MiB}
 
-// testbedSeeds is one: a run has thousands of queue pairs, which begin by lot.
+// testbedSeeds is one: a run has thousands of queue pairs, which begin at random times.
 func testbedSeeds(experiment.Scale) int { return 1 }
 
-// testbedCells answers patterns under each scheme with each size of messages.
+// testbedCells returns patterns under each scheme with each size of messages.
 func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.Cell) {
 	for _, t := range patterns {
 		t.Rack, t.QPs, t.Targets = experiment.At(s, 16, 4), experiment.At(s, 8, 2), experiment.At(s,
@@ -43,7 +43,7 @@ func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.C
 	return cells
 }
 
-// runTestbed runs a cell and takes down what came of it.
+// runTestbed runs a cell and records its results.
 func runTestbed(j *experiment.Job) error {
 	t := j.Params.(testbed)
 	r, err := testbedRuns.Of(j, t, func() (*testbedOutcome, error) { return t.run(j) })
@@ -100,7 +100,7 @@ func testbedOf(r *experiment.Results, s testbedScheme, p pattern) (out testbedPo
 
 func testbedParams(p experiment.Pool) testbed { return p.Params.(testbed) }
 
-// of keeps those of a size.
+// of returns the cells of a size.
 func (p testbedPools) of(bytes units.Bytes) testbedPools {
 	return slices.DeleteFunc(slices.Clone(p), func(c experiment.Pool) bool {
 		return testbedParams(c).Bytes != bytes
@@ -119,7 +119,7 @@ func (p testbedPools) all(name string) (all experiment.Values) {
 
 func (p testbedPools) mean(name string) float64 { return p.all(name).Mean() }
 
-// testbedLatency draws what messages for latency took, the mean and the tail.
+// testbedLatency draws the latency of messages, the mean and the tail.
 func testbedLatency(r *experiment.Results, title string, p pattern) figure.Figure {
 	var groups []string
 	for _, bytes := range testbedSizes {

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// A testbedScheme is what controls the testbed's hosts.
+// A testbedScheme is how the testbed's hosts are controlled.
 type testbedScheme string
 
 const (
@@ -21,7 +21,7 @@ const (
 
 var testbedSchemes = []testbedScheme{testbedDCQCN, testbedToCC}
 
-// testbedK is what a token releases. The paper has 2 to 8 KB.
+// testbedK is the bytes that a token releases. The paper has 2 to 8 KB.
 const testbedK = 4 * units.KiB
 
 // testbedShare is the limit of the token queue.
@@ -29,8 +29,8 @@ func testbedShare() float64 {
 	return tocc.Limiter(tocc.TokenWire, tocc.Wire(testbedK, testbedPayload))
 }
 
-// Of its switches the paper says nothing. These are those of HPCC's testbed, which has hosts of the
-// same rate, with the buffer of a switch of that time.
+// The paper does not describe its switches. These are those of HPCC's testbed, which has hosts of
+// the same rate, with the buffer of a switch of that time.
 const testbedBuffer = units.Bytes(16_000_000)
 
 var testbedECN = fabric.ECN{Kmin: 100_000, Kmax: 400_000, Pmax: 0.2}
@@ -52,14 +52,14 @@ func testbedSwitches() fabric.SwitchConfig {
 	return switches
 }
 
-// scheme answers how endpoints and switches work.
+// scheme returns the set-up of endpoints and switches.
 func (s testbedScheme) scheme() (sim.Scheme, error) {
 	scheme := sim.Scheme{AnswerClass: answerClass, CNPInterval: nicCNPs, Switch: testbedSwitches()}
 	var err error
 	switch s {
 	case testbedDCQCN:
-		// NICs have no window; nor has this one, for what may be outstanding of a queue pair is
-		// less.
+		// NICs have no window, and this one has no effect, because a queue pair has less
+		// outstanding.
 		scheme.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
 	case testbedToCC:
 		if scheme.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {
@@ -70,7 +70,7 @@ func (s testbedScheme) scheme() (sim.Scheme, error) {
 		spec, err = tocc.Parse(fmt.Sprintf("unsch=0,k=%d", int64(testbedK)))
 		scheme.Tokens = &spec
 	default:
-		err = fmt.Errorf("tocc: no scheme %q", s)
+		err = fmt.Errorf("tocc: unknown scheme %q", s)
 	}
 	return scheme, err
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokenCCs are algorithms that control tokens, and data. Swift's target is where marks of DCQCN and
-// DCTCP begin at most: 5 µs of queue, 62 KB at 100 Gb/s. TIMELY's thresholds are in proportion to
-// the round trip, as its paper's.
+// tokenCCs are algorithms that control tokens, and data. Swift's target is the largest queue at
+// which marks of DCQCN and DCTCP begin: 5 µs of queue, 62 KB at 100 Gb/s. TIMELY's thresholds are
+// in proportion to the round trip, as in its paper.
 var tokenCCs = []struct{ Name, Control string }{
 	{"dcqcn", dcqcnSet1},
 	{"dctcp", "dctcp"},
@@ -97,13 +97,13 @@ var tokenCC = &experiment.Experiment{
 			lowest, highest = min(lowest, mean), max(highest, mean)
 		}
 		r.Note("all-flat", "the link is as full in each 100 µs, but DCQCN's windows differ: "+
-			"flows have %.1f to %.1f Gb/s on average, and change places in milliseconds. "+
-			"DCTCP's swing around equal shares", lowest, highest)
+			"flows have %.1f to %.1f Gb/s on average, and their order changes within "+
+			"milliseconds. DCTCP's oscillate around equal shares", lowest, highest)
 		r.Claim("drains", drains)
 		r.Claim("less-sensitive", most[true]/least[true]/(most[false]/least[false]))
 		r.Note("less-sensitive", "p99 of DCQCN, DCTCP, Swift and TIMELY over tokens: %.0f, %.0f, "+
-			"%.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. TIMELY "+
-			"is the worst over both; without it the ratio is %.2f",
+			"%.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. TIMELY is the worst over both; "+
+			"without it the ratio is %.2f",
 			append(append(tails(true), tails(false)...), rest[true]/rest[false])...)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

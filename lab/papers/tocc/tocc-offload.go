@@ -1,7 +1,6 @@
 package tocc
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -187,72 +186,35 @@ func offloadFigures(r *experiment.Results) (out []figure.Figure) {
 // later.
 func (p offloadRun) simulate(j *experiment.Job) error {
 	const begin = 500 * units.Microsecond
-	config := eightToOne(j, 0)
-	config.Rate = p.Rate
-	config.Delay = (baseRTT - p.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
-	until := begin + experiment.At(j.Scale, 40*units.Millisecond, 5*units.Millisecond)
 	n := &agents{run: p}
-	if err := n.build(j.Seed, config); err != nil {
+	s, err := n.scenario(j)
+	if err != nil {
 		return err
 	}
-	if err := n.cluster.Introduce(); err != nil {
+	s.Until = begin + experiment.At(j.Scale, 40*units.Millisecond, 5*units.Millisecond)
+	var before counts
+	s.Probes.Attach = func(s *sim.Simulation) {
+		s.Net.At(s.Zero().Add(begin), func() { before = n.count(s.Result()) })
+	}
+	r, err := s.Run(j.Context())
+	if err != nil {
 		return err
 	}
-	zero := n.net.Now()
-	var long []*sim.Conn
-	var fct experiment.Values
-	for i := range pairs {
-		for _, short := range []bool{false, true} {
-			w := &sim.Writer{Bytes: units.MiB, Depth: 2, Ended: func(_, _ units.Time) {}}
-			to := pairs + i
-			// fiftieth of the link's packets, so that what needs no token finds the part of it that
-			// tokens leave
-			if short {
-				to = pairs + (i+3)%pairs
-				w.Bytes, w.Depth, w.Every = mouse, 4, pairs*p.Rate.Duration(400*packet)
-				w.Ended = func(posted, ended units.Time) {
-					if !posted.Before(zero.Add(begin)) {
-						fct = append(fct, ended.Sub(posted).Seconds())
-					}
-				}
+	now := n.count(r)
+	j.Value("goodput", float64(now.received-before.received)*8/(s.Until-begin).Seconds())
+	j.Value("p99 queue",
+		r.Queues[0].Length.Percentile(99, units.Time(begin), units.Time(s.Until)))
+	j.Value("fct")
+	for _, log := range r.Requests {
+		for _, m := range log.Done {
+			if log.Bytes == mouse && m.Posted >= begin {
+				j.Value("fct", m.Took().Seconds())
 			}
-			var err error
-			if w.Conn, err = n.cluster.Connect(i, to); err != nil {
-				return err
-			}
-			n.conns = append(n.conns, w.Conn)
-			at := zero.Add(units.Duration(n.net.Rand().Int64N(int64(units.Microsecond))))
-			if short {
-				at = at.Add(units.Duration(i) * w.Every / pairs)
-			} else {
-				long = append(long, w.Conn)
-			}
-			w.Begin(at)
 		}
 	}
-	received := func() (bytes uint64) {
-		for _, c := range long {
-			bytes += c.Received()
-		}
-		return bytes
-	}
-	queue := n.net.Switches()[0].Ports()[pairs].RecordQueue(0)
-	var bytes, messages, packets uint64
-	n.net.At(zero.Add(begin), func() {
-		bytes, messages, packets = received(), n.messages(), n.packets()
-	})
-	if err := n.net.Run(zero.Add(until)); err != nil {
-		return err
-	}
-	if err := errors.Join(n.cluster.Errors...); err != nil {
-		return err
-	}
-	j.Value("goodput", float64(received()-bytes)*8/(until-begin).Seconds())
-	j.Value("p99 queue", queue.Percentile(99, zero.Add(begin), zero.Add(until)))
-	j.Value("fct", fct...)
-	j.Value("messages", float64(n.messages()-messages))
-	j.Value("packets", float64(n.packets()-packets))
-	return j.Context().Err()
+	j.Value("messages", float64(now.messages-before.messages))
+	j.Value("packets", float64(now.packets-before.packets))
+	return nil
 }
 
 // aPacket is how many messages crossed for a packet of data.
@@ -263,56 +225,66 @@ func aPacket(p experiment.Pool) float64 {
 // median is that of messages of 8 KB.
 func median(p experiment.Pool) float64 { return p.Values("fct").Percentile(50) }
 
-// agents is the network of a run, and what decides in it.
+// agents is what decides in a run.
 type agents struct {
 	run         offloadRun
 	net         *fabric.Network
-	cluster     *sim.Simulation
 	controllers []*nicoffload.Controller
 	granters    []*remoteGranter
-	conns       []*sim.Conn
 }
 
-func (n *agents) build(seed uint64, config sim.Bottleneck) error {
-	var control cc.Control
-	sw := losslessSwitch(config, lowMarks)
-	var err error
-	c := sim.Scenario{Seed: seed, Hosts: sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8,
-		Timeout: 12}, Scheme: sim.Scheme{AnswerClass: answerClass}}
-	if n.run.Control == "dctcp" {
-		if control, err = cc.Parse(n.run.Control); err != nil {
-			return err
-		}
-	} else {
-		spec, err := tocc.Parse(n.run.Control + "," + dcqcnSet(1).onTokens())
-		if err != nil {
-			return err
-		}
-		if sw, err = tokenSwitch(spec, pathOf(config), 0, 0); err != nil {
-			return err
-		}
-		if control, err = cc.Parse("fixed:window=1GB"); err != nil {
-			return err
-		}
-		c.Scheme.Selective, c.Scheme.Admit = true, n.admit(spec)
-	}
-	c.Scheme.Control = control
-	if n.run.Where == offloaded {
-		c.Scheme.Controller = n.controller
-	}
-	n.net = fabric.New(fabric.Config{Seed: seed})
+// scenario returns what the run depends on.
+func (n *agents) scenario(j *experiment.Job) (sim.Scenario, error) {
+	config := eightToOne(j, 0)
+	config.Rate = n.run.Rate
+	config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
+	scheme, err := n.scheme(config)
 	link := fabric.Link{Rate: config.Rate, Delay: config.Delay}
-	near, far := n.net.AddSwitch("switch", *sw), n.net.AddSwitch("far switch", *sw)
-	for range pairs {
-		n.net.Connect(n.net.AddHost(fabric.HostConfig{}), near, link)
+	s := sim.Scenario{
+		Topology: sim.Custom(func(p fabric.Parts) *fabric.Network {
+			n.net = fabric.Dumbbell(p, pairs, pairs, link, link)
+			return n.net
+		}),
+		Hosts:    sim.Hosts{PathMTU: payload, Chunk: units.MiB, SendDepth: 8, Timeout: 12},
+		Scheme:   scheme,
+		Workload: sim.Workload{Jitter: units.Microsecond},
+		Probes:   sim.Probes{Queues: []sim.QueueProbe{{Port: pairs}}},
+		Seed:     j.Seed,
 	}
-	n.net.Connect(near, far, link)
-	for range pairs {
-		n.net.Connect(n.net.AddHost(fabric.HostConfig{}), far, link)
+	// The short messages are a fiftieth of the link's packets, so that what needs no token finds
+	// the part of it that tokens leave.
+	every := pairs * config.Rate.Duration(400*packet)
+	for i := range pairs {
+		s.Workload.Requests = append(s.Workload.Requests,
+			sim.Requests{From: i, To: pairs + i, Bytes: units.MiB, Depth: 2},
+			sim.Requests{From: i, To: pairs + (i+3)%pairs, Bytes: mouse, Depth: 4, Every: every,
+				Start: units.Duration(i) * every / pairs})
 	}
-	c.Topology = sim.On(n.net)
-	n.cluster, err = sim.New(c)
-	return err
+	return s, err
+}
+
+// scheme returns the congestion control of a run, with its switches.
+func (n *agents) scheme(config sim.Bottleneck) (s sim.Scheme, err error) {
+	s.AnswerClass = answerClass
+	if n.run.Where == offloaded {
+		s.Controller = n.controller
+	}
+	if n.run.Control == "dctcp" {
+		s.Switch = *losslessSwitch(config, lowMarks)
+		s.Control, err = cc.Parse(n.run.Control)
+		return s, err
+	}
+	spec, err := tocc.Parse(n.run.Control + "," + dcqcnSet(1).onTokens())
+	if err != nil {
+		return s, err
+	}
+	sw, err := tokenSwitch(spec, pathOf(config), 0, 0)
+	if err != nil {
+		return s, err
+	}
+	s.Switch, s.Selective, s.Admit = *sw, true, n.admit(spec)
+	s.Control, err = cc.Parse("fixed:window=1GB")
+	return s, err
 }
 
 // controller is a soft NIC with its agent some way off.
@@ -344,21 +316,25 @@ func (n *agents) admit(spec tocc.Spec) sim.Admission {
 	}
 }
 
-// messages is how many there were between NICs and agents so far, up and, of tokens, down.
-func (n *agents) messages() (all uint64) {
-	for _, c := range n.controllers {
-		all += c.Agent().Counters().Messages
-	}
-	for _, g := range n.granters {
-		all += g.messages
-	}
-	return all
+// counts are those of a run so far.
+type counts struct {
+	received uint64 // bytes of the long flows
+	messages uint64 // between NICs and agents: up and, of tokens, down
+	packets  uint64 // of data
 }
 
-// packets is how many packets of data came so far.
-func (n *agents) packets() (all uint64) {
-	for _, c := range n.conns {
-		all += c.Remote.Stats().PacketsReceived
+func (n *agents) count(r *sim.Result) (c counts) {
+	for _, log := range r.Requests {
+		c.packets += log.Conn.Remote.Stats().PacketsReceived
+		if log.Bytes != mouse {
+			c.received += log.Conn.Received()
+		}
 	}
-	return all
+	for _, controller := range n.controllers {
+		c.messages += controller.Agent().Counters().Messages
+	}
+	for _, g := range n.granters {
+		c.messages += g.messages
+	}
+	return c
 }

@@ -40,11 +40,11 @@ var tokenPriority = &experiment.Experiment{
 		r.Claim("low-not-blocked", blocked("0B"))
 		tokenTop, tokenRest := top(tokens.Values("low buffer"))
 		dataTop, dataRest := top(data.Values("low buffer"))
-		r.Note("low-not-blocked", "the most is in one switch, where incasts end at full scale: "+
-			"%.0f KB against %.0f KB; in all others at most %.0f against %.0f. There low tokens, "+
-			"which waited "+
-			"longer in more places, let more data meet (a guess). With a BDP unscheduled, which "+
-			"no token holds back, %.2f", tokenTop/1e3, dataTop/1e3, tokenRest/1e3, dataRest/1e3,
+		r.Note("low-not-blocked", "the maximum is in one switch, where incasts end at full "+
+			"scale: %.0f KB against %.0f KB; in all others at most %.0f against %.0f. There low "+
+			"tokens, which waited longer in more places, let more data collide (a guess). With a "+
+			"BDP unscheduled, which no token controls, %.2f",
+			tokenTop/1e3, dataTop/1e3, tokenRest/1e3, dataRest/1e3,
 			blocked("1BDP"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -64,14 +64,14 @@ var tokenPriority = &experiment.Experiment{
 	},
 }
 
-// top is the largest value, and the one after it.
+// top returns the largest value, and the second largest.
 func top(v experiment.Values) (first, second float64) {
 	sorted := slices.Sorted(slices.Values(v))
 	return sorted[len(sorted)-1], sorted[len(sorted)-2]
 }
 
-// classes is where the priority of two classes is: every other flow is of the higher one; those of
-// incasts are not.
+// classes is where the priority of two classes is: every other flow is of the higher class; those
+// of incasts are not.
 type classes struct {
 	Of          string // data, tokens, nothing
 	Unscheduled string

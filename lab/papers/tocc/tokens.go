@@ -9,19 +9,19 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokenRun is eight flows that tokens let go, through the link of figure 7.
+// tokenRun is eight flows released by tokens, through the link of figure 7.
 type tokenRun struct {
 	Name string
 	Spec string // of package tocc
-	// Both has as many flows go the other way, whose tokens, and ACKs, take their share of the
+	// Both adds as many flows in the other direction, whose tokens and ACKs take their share of the
 	// link.
 	Both bool
-	// Exact limits tokens so that what they release is what the link carries, and leaves nothing to
+	// Exact limits tokens to releasing exactly what the link carries, which leaves nothing to
 	// tokens of others.
 	Exact   bool
 	Until   units.Duration
-	Marks   float64 // where switches mark tokens, in parts of what is recommended; 0 is 1
-	Limiter float64 // the tokens' share of links, in parts of what it should be; 0 is 1
+	Marks   float64 // where switches mark tokens, relative to the recommendation; 0 means 1
+	Limiter float64 // the tokens' share of links, relative to the correct one; 0 means 1
 }
 
 // twoPackets is K of figure 7's experiments: two packets of 1024 bytes, with which tokens take 4 %
@@ -38,14 +38,14 @@ func tokenCells(runs ...tokenRun) (out []experiment.Cell) {
 	return out
 }
 
-// tokenSwitch is a switch of ToCC for tokens of a spec, with parts of what it recommends.
+// tokenSwitch returns a switch of ToCC for tokens of a spec, with its recommendations scaled.
 func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.SwitchConfig,
 	error) {
 	share, err := spec.Share(path)
 	if err != nil {
 		return nil, err
 	}
-	of := fabric.HomaSwitch() // no tokens that are limited
+	of := fabric.HomaSwitch() // no tokens to limit
 	if share > 0 {
 		of = fabric.ToCCSwitch(sim.TokenFrame, units.Bytes(sim.TokenFrame*(1-share)/share+0.5))
 		of.TokenECN = marks
@@ -63,12 +63,12 @@ func tokenSwitch(spec tocc.Spec, path cc.Path, marks, limiter float64) (*fabric.
 	return &s, nil
 }
 
-// pathOf is what a flow of the micro-experiments is told of.
+// pathOf returns the path for a flow of the micro-experiments.
 func pathOf(c sim.Bottleneck) cc.Path {
 	return cc.Path{LineRate: c.Rate, BaseRTT: baseRTT, Payload: payload}
 }
 
-// tokenFlows are flows between pairs of hosts, those of the other direction last.
+// tokenFlows returns flows between pairs of hosts, those of the other direction last.
 func tokenFlows(spec tocc.Spec, both bool) ([]sim.Flow, func(int) (int, int), error) {
 	open, err := cc.Parse("fixed:window=1GB")
 	if err != nil {
@@ -83,7 +83,7 @@ func tokenFlows(spec tocc.Spec, both bool) ([]sim.Flow, func(int) (int, int), er
 	return flows, func(i int) (int, int) { return i % pairs, i % pairs }, nil
 }
 
-// runTokens simulates a run, and takes down what claims of figures 7, 12 and 13 are about.
+// runTokens simulates a run, and records the values of claims of figures 7, 12 and 13.
 func runTokens(j *experiment.Job) error {
 	p := j.Params.(tokenRun)
 	spec, err := tocc.Parse(p.Spec)
@@ -135,13 +135,13 @@ func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
 	j.Value("dropped", float64(r.Queues[0].Stats.Dropped))
 	width := max(bin, p.Until/400)
 	takeFlows(j, there, width, p.Until)
-	take(j, "buffer", r.Stored, width, p.Until)
-	take(j, "queue", r.Queues[0].Length, width/2, p.Until)
-	take(j, "tokens", r.Queues[1].Length, width/2, p.Until)
+	j.Means("buffer", r.Stored, width, p.Until)
+	j.Means("queue", r.Queues[0].Length, width/2, p.Until)
+	j.Means("tokens", r.Queues[1].Length, width/2, p.Until)
 	return nil
 }
 
-// excursions counts how often a queue rises beyond three times its median and three packets more.
+// excursions counts how often a queue exceeds three times its median plus three packets.
 func excursions(queue *fabric.Series, from, to units.Duration) float64 {
 	most := 3*queue.Percentile(50, units.Time(from), units.Time(to)) + 3*float64(packet)
 	n, beyond := 0., false
@@ -158,7 +158,7 @@ func excursions(queue *fabric.Series, from, to units.Duration) float64 {
 	return n
 }
 
-// longestBelow is the longest time for which values, of bins of a width, are below a limit.
+// longestBelow returns the longest time for which values, of bins of a width, are below a limit.
 func longestBelow(v experiment.Values, limit float64, width units.Duration) units.Duration {
 	longest, run := 0, 0
 	for _, x := range v {

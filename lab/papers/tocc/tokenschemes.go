@@ -21,8 +21,8 @@ func memcachedAt(s experiment.Scale, n network) setting {
 	return setting{networkAt(s, n), flows(s, memcached, 0.8, 20_000, 5000)}
 }
 
-// oversubscribed is a workload of larger flows under the core's limit. The small network has one
-// uplink of eight hosts.
+// oversubscribed returns a workload of larger flows with the core as the limit. The small network
+// has one uplink of eight hosts.
 func oversubscribed(s experiment.Scale, n network, workload string, full int) setting {
 	x := setting{networkAt(s, n), flows(s, workload, 0.8, full, 300)}
 	if s == experiment.Small {
@@ -38,7 +38,7 @@ func followers(s experiment.Scale, n network) setting {
 
 func searches(s experiment.Scale) setting { return oversubscribed(s, os100, webSearch, 1500) }
 
-// Where a core is the bottleneck, NDP trims more and more as flows gather, and simulations take as
+// If the core is the bottleneck, NDP trims more and more as flows gather, and simulations take as
 // long: its comparisons have fewer flows.
 func fewFollowers(s experiment.Scale) setting {
 	return oversubscribed(s, os100, cacheFollower, 600)
@@ -49,11 +49,11 @@ func fewSearches(s experiment.Scale) setting { return oversubscribed(s, os100, w
 func slowdowns(x row) float64 { return mean(x.slowdown()) }
 func tails(x row) float64     { return p99(x.slowdown()) }
 
-// trimmedShare is the part of the packets of data that senders sent and switches trimmed.
+// trimmedShare returns the part of the packets of data that senders sent and switches trimmed.
 func (r row) trimmedShare() float64 { return r.Values("trimmed").Sum() / r.Values("data").Sum() }
 
-// tokenTable has a row for each scheme: what flows took, what switches held, dropped and trimmed,
-// and what was sent again.
+// tokenTable has a row for each scheme: completion times, what switches held, dropped and trimmed,
+// and retransmissions.
 func tokenTable(r *experiment.Results, title string, of []scheme,
 	settings ...setting) *figure.Table {
 	t := &figure.Table{Name: "schemes", Title: title, Header: []string{
@@ -84,7 +84,7 @@ func slowdownBars(r *experiment.Results, name, title string, of []scheme, s sett
 	return plot
 }
 
-// bufferBars draws what one switch held at most.
+// bufferBars draws the most that one switch held.
 func bufferBars(r *experiment.Results, name, title string, of []scheme,
 	settings ...setting) *figure.Plot {
 	var groups []string

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Every scheme is what its paper says, in the small network whose core carries an eighth of what
-// hosts send.
+// Every scheme has the properties of its paper, in the small network whose core carries an eighth
+// of what hosts send.
 func TestTokenSchemes(t *testing.T) {
 	m := oversubscribed(experiment.Small, os100, cacheFollower, 0)
 	m.Traffic.Flows = 100
@@ -31,7 +31,7 @@ func TestTokenSchemes(t *testing.T) {
 		{aeolus, func(o *outcome) {
 			unscheduled := units.Bytes(0)
 			for _, a := range o.Admitted {
-				unscheduled += a.Gate.Tally().Unscheduled
+				unscheduled += a.Gate.Stats().Unscheduled
 			}
 			assert.Positive(t, o.Lost)
 			assert.LessOrEqual(t, o.Lost*float64(payload), float64(unscheduled),
@@ -42,13 +42,13 @@ func TestTokenSchemes(t *testing.T) {
 			assert.Zero(t, o.Lost+o.Trimmed+o.Again, "priorities reorder, and nothing is lost")
 			for _, a := range o.Admitted {
 				bdp := 100 * units.Gbps.Bytes(6*units.Microsecond)
-				assert.LessOrEqual(t, a.Gate.Tally().Unscheduled, bdp)
+				assert.LessOrEqual(t, a.Gate.Stats().Unscheduled, bdp)
 			}
 		}},
 		{ndp, func(o *outcome) {
 			assert.Positive(t, o.Trimmed)
 			assert.InDelta(t, o.Trimmed, o.Again, 0.05*o.Trimmed,
-				"what was trimmed is sent again, and nothing else")
+				"trimmed packets are sent again, and no others")
 			assert.Less(t, o.Buffer, 9*9*packets+100_000,
 				"eight packets at each of nine ports, and headers")
 		}},
@@ -67,7 +67,7 @@ func TestTokenSchemes(t *testing.T) {
 	}
 }
 
-// Groups of flows have as many bytes each.
+// Groups of flows have equal bytes.
 func TestParted(t *testing.T) {
 	sizes := workload.Uniform(units.Bytes(1), 1001)
 	for _, c := range []struct {

@@ -8,15 +8,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Switches of the other token schemes. None has PFC: what there is no room for is lost.
+// Switches of the other token schemes. They have no PFC: they drop what they have no room for.
 
-// credited is what a credit releases, on the wire. The packet says which credit it was, and may
-// have a RETH, which also makes room for its part of an ACK: both directions together must not fill
-// more than the link, for nothing else keeps queues short.
+// credited is what a credit releases, on the wire. The packet carries the number of its credit, and
+// may have a RETH, which also leaves room for its part of an ACK: both directions together must not
+// fill more than the link, because only this keeps queues short.
 const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + extension.GrantLen +
 	wire.RETHLen
 
-// trimmedDSCP is what headers of trimmed packets have.
+// trimmedDSCP is the DSCP of headers of trimmed packets.
 const trimmedDSCP = 50
 
 func crediting(network) fabric.SwitchConfig {
@@ -27,12 +27,12 @@ func dropping(network) fabric.SwitchConfig {
 	return fabric.ExpressPassSwitch(tocc.TokenWire, credited).WithAeolus().Config()
 }
 
-// ndpPatience is how long a packet may be missing whose header did not come: NDP's timeout.
+// ndpPatience is how long a packet whose header did not arrive may be missing: NDP's timeout.
 const ndpPatience = units.Millisecond
 
 // trimming serves ten headers for a packet of data (NDP, section 3.1), in bytes on the wire: in
-// strict priority headers of packets that are sent again, and trimmed again, can keep data from
-// leaving for ever. As many headers wait as in NDP's switches, whose eight packets are of 9 KB.
+// strict priority, headers of packets that are sent again, and trimmed again, can keep data from
+// ever leaving. As many headers wait as in NDP's switches, whose eight packets are of 9 KB.
 func trimming(network) fabric.SwitchConfig {
 	const header = 84
 	c := fabric.NDPSwitch(payload+tocc.PacketWire, trimmedDSCP).Config()

@@ -17,21 +17,21 @@ const (
 	webSearch     = "websearch"
 )
 
-// traffic is what flows come. Load is of [network.capacity], in bytes that flows take on the wire:
-// packets of data, and an ACK each, which for the smallest flows is a fourth of it.
+// traffic is the flows that arrive. Load is relative to [network.capacity], in bytes of flows on
+// the wire: packets of data, and an ACK each, which for the smallest flows is a fourth of it.
 type traffic struct {
 	Workload string
 	Load     float64
-	Flows    int // about so many come; those of incasts not counted
-	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, again and again
-	// with a mean load of incastLoad; 0 for no incasts.
+	Flows    int // the approximate number, without those of incasts
+	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, repeatedly with a
+	// mean load of incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
-	// Senders is how many take part in an incast, 0 for all others. With no workload incasts are
-	// all there is, and Load is that of the link they go to.
+	// Senders is the number of hosts in an incast, 0 for all others. Without a workload there are
+	// only incasts, and Load is that of the link to which they go.
 	Senders int
 }
 
-// String names it.
+// String returns its name.
 func (t traffic) String() string {
 	name := fmt.Sprintf("%s, %g", t.Workload, t.Load)
 	if t.Workload == "" {
@@ -46,19 +46,19 @@ func (t traffic) String() string {
 	return name
 }
 
-// incastLoad is the load of the link of the host that incasts go to.
+// incastLoad is the load of the link of the incasts' receiver.
 const incastLoad = 0.2
 
 // The incasts of section VI, and the larger ones.
 func (t traffic) mixed() traffic       { t.IncastLow, t.IncastHigh = 30, 40; return t }
 func (t traffic) mixedLarger() traffic { t.IncastLow, t.IncastHigh = 90, 120; return t }
 
-// flows is so many at full scale, and so many at small scale.
+// flows returns one number at full scale, and another at small scale.
 func flows(s experiment.Scale, name string, load float64, full, small int) traffic {
 	return traffic{Workload: name, Load: load, Flows: experiment.At(s, full, small)}
 }
 
-// source answers the flows in a network, and how long they come.
+// source returns the flows in a network, and how long they arrive.
 func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration, error) {
 	if t.Workload == "" {
 		rounds := t.Flows / t.Senders
@@ -86,8 +86,8 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	return workload.Merge(poisson, incast), span, nil
 }
 
-// incasts answers the flows of incasts with a load, and how far apart incasts are. The first is
-// after a fourth of that, or at most.
+// incasts returns the flows of incasts with a load, and the interval of incasts. The first is after
+// a fourth of that, or after most if that is earlier.
 func (t traffic) incasts(n network, load float64, most units.Duration, until units.Time, rounds int,
 	seed uint64) (workload.Source, units.Duration, error) {
 	senders := n.hosts() - 1
@@ -105,7 +105,7 @@ func (t traffic) incasts(n network, load float64, most units.Duration, until uni
 	return source, period, err
 }
 
-// incastReceiver is the host that incasts go to.
+// incastReceiver is the receiver of incasts.
 const incastReceiver = 0
 
 // incastClass is the class of flows of incasts; others have 0.

@@ -9,12 +9,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = []*experiment.Experiment{convergence, incast, rtts, fctWebSearch, fctHadoop}
 
-// algorithm is one that is compared, with the marking that its switches do and the interval of its
-// receivers' CNPs (0 is DCQCN's 50 µs). Everything that is not said is the default. Where Bolt
-// controls flows, switches run it. HPCC is compared with another simulator's (ns3_test.go). Without
+// algorithm is an algorithm to compare, with the marking of its switches and the interval of its
+// receivers' CNPs (0 means DCQCN's 50 µs). All other settings are the defaults. Switches support
+// Bolt where it controls flows. HPCC is compared with another simulator's (ns3_test.go). Without
 // deadlines D2TCP is DCTCP.
 type algorithm struct {
 	name string
@@ -23,9 +23,9 @@ type algorithm struct {
 }
 
 var (
-	// step is DCTCP's marking: K = 100 KB, about a BDP of our networks.
+	// step is DCTCP's marking: K = 100 KB, about a BDP of these networks.
 	step = fabric.ECN{Kmin: 100_000, Kmax: 100_000, Pmax: 1}
-	// ramp is linear, as DCQCN wants it, with the thresholds of PrioPlus's experiments at 100 Gb/s.
+	// ramp is DCQCN's linear marking, with the thresholds of PrioPlus's experiments at 100 Gb/s.
 	ramp = fabric.ECN{Kmin: 100 * units.KiB, Kmax: 400 * units.KiB, Pmax: 0.2}
 )
 
@@ -36,7 +36,7 @@ var algorithms = []algorithm{
 	{name: "fixed"},
 }
 
-// nicCNPs is what is between CNPs of NVIDIA's NICs (min_time_between_cnps).
+// nicCNPs is the interval of CNPs on NVIDIA's NICs (min_time_between_cnps).
 const nicCNPs = 4 * units.Microsecond
 
 func algorithmOf(name string) (cc.Spec, algorithm, error) {
@@ -50,10 +50,10 @@ var windowed = []string{"swift", "dctcp", "idctcp", "ledbat-dc"}
 
 const rate = 100 * units.Gbps
 
-// jitter is by how much starts differ, or flows of one round trip would march in step.
+// jitter is the range of start times. Without it flows of one round trip would run in lockstep.
 const jitter = 5 * units.Microsecond
 
-// The targets that the queues are held against.
+// The targets with which the queues are compared.
 const (
 	swiftBase = 26e-6 // s beyond the base RTT: 25 µs, and 1 µs of one hop
 	ledbat    = 6e-6  // s

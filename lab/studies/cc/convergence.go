@@ -31,7 +31,7 @@ func manyCells(flows ...int) (cells []experiment.Cell) {
 
 var joining = []int{2, 4, 8}
 
-// convergence: flows join one after the other, and leave in the same order.
+// convergence: flows join one after the other and leave in the same order.
 var convergence = &experiment.Experiment{
 	ID:    "cc/convergence",
 	Cells: func(experiment.Scale) []experiment.Cell { return manyCells(joining...) },
@@ -69,18 +69,18 @@ var convergence = &experiment.Experiment{
 		}
 		r.Claim("swift-queue", swift)
 		r.Claim("ledbat-queue", led)
-		r.Note("fair", "ledbat-dc adds and subtracts alike whatever the window: with 4 flows the "+
-			"newest window is 52 packets larger than the oldest when it joins (100 and 48, seed "+
-			"1) and 52 larger 10 ms later (75 and 23); equal windows stay equal")
-		r.Note("join", "dctcp, idctcp: the newest begins with alpha 1 and halves its window at "+
-			"once, the others have an alpha of some hundredths and hardly cut: "+
-			"101 and 51 packets of two flows 20 µs after the join, 115 and 63 after 1 ms, 98 and "+
-			"81 after 3 ms (dctcp, seed 1); swift needs no time")
-		r.Note("fair-rates", "dcqcn-nic yields within a millisecond, but raises by 50 Mb/s each "+
-			"300 µs only: 10 ms are 1.7 Gb/s, and of 8 flows the newest "+
-			"still has 32 Gb/s and the first 5 at the end (seed 1)")
+		r.Note("fair", "ledbat-dc adds and subtracts the same amount whatever the window: with 4 "+
+			"flows the newest window is 52 packets larger than the oldest when it joins (100 and "+
+			"48, seed 1) and 52 larger 10 ms later (75 and 23); equal windows stay equal")
+		r.Note("join", "dctcp, idctcp: the newest flow begins with alpha 1 and halves its window "+
+			"at once; the others have an alpha of some hundredths and hardly cut: two flows have "+
+			"101 and 51 packets 20 µs after the join, 115 and 63 after 1 ms, 98 and 81 after 3 "+
+			"ms (dctcp, seed 1). swift takes no time")
+		r.Note("fair-rates", "dcqcn-nic yields within a millisecond but increases by only 50 "+
+			"Mb/s each 300 µs, which is 1.7 Gb/s in 10 ms: of 8 flows the newest still has 32 "+
+			"Gb/s and the first 5 Gb/s at the end (seed 1)")
 		r.Note("utilisation-rates",
-			"dcqcn-nic: 50 Mb/s each 300 µs is how fast it takes what a leaver leaves, too")
+			"dcqcn-nic takes the bandwidth of a flow that leaves at 50 Mb/s each 300 µs, too")
 		r.Claim("dctcp-queue", over("queue p99", experiment.Values.Max, amount, "dctcp", "idctcp"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -102,8 +102,8 @@ var convergence = &experiment.Experiment{
 			p := figure.Lines("goodput-"+a.name, "Goodput of 4 flows: "+a.name, "time (ms)",
 				"goodput (Gb/s)")
 			for i := range 4 {
-				g := c.Series(fmt.Sprintf("goodput %d", i)).Scaled(1e3, 1e-9)
-				p.Add(fmt.Sprintf("flow %d", i), g.X, g.Y)
+				c.Series(fmt.Sprintf("goodput %d", i)).Scaled(1e3, 1e-9).Draw(p,
+					fmt.Sprintf("flow %d", i))
 			}
 			figures = append(figures, p)
 			var jain, times []float64
@@ -119,7 +119,7 @@ var convergence = &experiment.Experiment{
 	},
 }
 
-// amount is one of bytes as the value of a claim.
+// amount returns a number of bytes as the value of a claim.
 func amount(b float64) claims.Value { return claims.Size(units.Bytes(b)) }
 
 func runConvergence(j *experiment.Job) error {
@@ -159,23 +159,17 @@ func runConvergence(j *experiment.Job) error {
 	return nil
 }
 
-// keep takes down the goodput of each flow and the queue, as means over intervals.
+// keep records the goodput of each flow and the queue, as means over intervals.
 func keep(j *experiment.Job, r *sim.Result, interval units.Duration) {
 	for i, f := range r.Traces {
-		for k, at := range f.Goodput.Times {
-			j.Series(fmt.Sprintf("goodput %d", i)).Add(units.Duration(at).Seconds(),
-				f.Goodput.Values[k])
-		}
+		j.Curve(fmt.Sprintf("goodput %d", i), f.Goodput, 0)
 	}
-	for at := units.Duration(0); at < r.End; at += interval {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
-			units.Time(at+interval)))
-	}
+	j.Means("queue", r.Queues[0].Length, interval, r.End+interval-1)
 }
 
-// joinTime is how long after the last flow joined the shares are fair: Jain's index of the next 500
-// µs at least 0.95, of all from then to the end of the span, too. A span in which they never are
-// gives infinity.
+// joinTime returns how long after the last flow joined the shares are fair: Jain's index is at
+// least 0.95 over the next 500 µs, and over all the time from then to the end of the span. It is
+// infinite if they never are.
 func joinTime(r *sim.Result, joined, end units.Duration) units.Duration {
 	const over, edge = 500 * units.Microsecond, 100 * units.Microsecond
 	for at := joined; at+over <= end; at += edge {
@@ -186,9 +180,9 @@ func joinTime(r *sim.Result, joined, end units.Duration) units.Duration {
 	return units.Forever
 }
 
-// swiftQueue is where n Swift flows should hold the queue (bytes): the delay beyond the base is the
-// target's, whose scaling depends on the window, which is a share of what the delay holds.
-// Defaults: fs_range 100 µs between 0.1 and 100 packets.
+// swiftQueue returns the queue (bytes) at which n Swift flows are at their fixed point: the delay
+// beyond the base is the target's. The target's scaling depends on the window, which is a share of
+// what the path and the queue hold. Defaults: fs_range 100 µs between 0.1 and 100 packets.
 func swiftQueue(n int, base units.Duration, packet float64) float64 {
 	alpha := 100e-6 / (1/math.Sqrt(0.1) - 1/math.Sqrt(100))
 	delay := swiftBase

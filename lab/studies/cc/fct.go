@@ -12,7 +12,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -32,10 +31,10 @@ func (c loadCell) name() string { return fmt.Sprintf("%s %.0f%%", c.Algorithm, 1
 
 var loads = []float64{0.3, 0.5, 0.7}
 
-// bins are the sizes by which flows are told apart, up to and including.
+// bins are the upper ends of the classes of flow sizes, included in their class.
 var bins = []units.Bytes{1_000, 10_000, 30_000, 100_000, 300_000, 1_000_000, 3_000_000, 30_000_000}
 
-// short is the size below which a flow is a short one.
+// short is the size below which a flow is short.
 const short = 100_000
 
 func completionTimes(id string, sizes *workload.Sizes) *experiment.Experiment {
@@ -87,7 +86,7 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 			var x, p99, p50 []float64
 			for _, b := range bins {
 				v := c.Values(binName(b))
-				if len(v) < 10 { // too few to speak of
+				if len(v) < 10 { // too few samples
 					continue
 				}
 				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50,
@@ -118,7 +117,7 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 	r, err := sim.Scenario{
 		Topology: shape,
 		Hosts: sim.Hosts{
-			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: transport.MTU4096,
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: 4 * units.KiB,
 			Timeout: 14, Cold: true,
 		},
 		Scheme:   a.scheme(spec),
@@ -151,8 +150,8 @@ func (a algorithm) scheme(spec cc.Spec) sim.Scheme {
 	var queues fabric.Queues
 	queues[0].ECN = a.ecn
 	if a.name == "bolt" {
-		queues[0].Bolt = sim.Bolt(transport.MTU4096)
-		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' in a fat tree
+		queues[0].Bolt = sim.Bolt(4 * units.KiB)
+		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' setting in a fat tree
 	}
 	return sim.Scheme{Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,
 		Switch: fabric.SwitchConfig{Queues: queues.At()}}

@@ -30,7 +30,7 @@ var incast = &experiment.Experiment{
 		}
 		for _, n := range incastFlows(r.Scale) {
 			c := r.Cell(manyCell{"swift", n}.name())
-			if n >= 32 { // shorter ones are over before they are steady
+			if n >= 32 { // shorter incasts end before they reach a steady state
 				swift = swift.With(fmt.Sprintf("n=%d", n),
 					claims.Number(c.Values("queue").Mean()/c.Values("swift queue").Mean()))
 			}
@@ -44,8 +44,8 @@ var incast = &experiment.Experiment{
 		r.Claim("swift-queue", swift)
 		r.Claim("queue", peak)
 		r.Note("swift-queue", unsteady)
-		r.Note("queue", "dcqcn, dcqcn-nic: without a window all of the 500 KB has left at line "+
-			"rate before a CNP comes")
+		r.Note("queue", "dcqcn, dcqcn-nic: without a window all of the 500 KB leaves at line "+
+			"rate before the first CNP arrives")
 		r.Claim("complete", r.Values("incomplete").Sum())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -110,9 +110,10 @@ func runIncast(j *experiment.Job) error {
 	return nil
 }
 
-const unsteady = "a cut keeps the next one out for the smoothed round trip, and while the first " +
-	"BDP of all arrives that grows as fast as time does: with an ACK for each packet the first " +
-	"real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388, the queue " +
-	"is within 1.3 of its fixed point after 680). With an ACK for 16 packets the average lags, " +
-	"the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as published, " +
-	"after 82 µs and 1.01. Flows of 5 MB have 1.00 to 1.07 (seed 1, n = 32 to 128)"
+const unsteady = "a cut inhibits the next one for the smoothed round trip, which grows as fast " +
+	"as time passes while the first BDP of all flows arrives: with an ACK for each packet the " +
+	"first real cut comes when the whole burst is acknowledged (n=32: after 341 µs of 1388; the " +
+	"queue is within 1.3 of its fixed point after 680). With an ACK for 16 packets the average " +
+	"lags, the cut comes after 164 µs, and the ratio is 1.04; with gate_by_delay=true, as " +
+	"published, it comes after 82 µs, and the ratio is 1.01. Flows of 5 MB have 1.00 to 1.07 " +
+	"(seed 1, n = 32 to 128)"

@@ -17,17 +17,17 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// The figures of another simulator for the same scenarios: the public ns-3 model of PrioPlus
-// (github blueroaring/PrioPlus, snapshot e3d2a8905), n senders and a receiver on one switch, all
-// links 100 Gb/s and 3 µs, packets of 1054 B on the wire with 1000 B of payload, five draws of
-// start times within 5 µs and of marks.
+// Results of another simulator for the same scenarios: the public ns-3 model of PrioPlus (github
+// blueroaring/PrioPlus, snapshot e3d2a8905), n senders and a receiver on one switch, all links 100
+// Gb/s and 3 µs, packets of 1054 B on the wire with 1000 B of payload, five draws of start times
+// within 5 µs and of marks.
 
-// spread is the least and the most of a figure over the draws.
+// spread is the minimum and the maximum of a result over the draws.
 type spread struct{ low, high float64 }
 
-// ns3Figures are what is compared: the mean of the bottleneck's queue from the first start to the
-// last end (bytes on the wire), the mean completion time (µs), and the index of Jain of what
-// arrived while all flows ran.
+// ns3Figures are the compared results: the mean of the bottleneck's queue from the first start to
+// the last end (bytes on the wire), the mean completion time (µs), and Jain's index of what arrived
+// while all flows ran.
 type ns3Figures struct{ queue, fct, jain spread }
 
 var ns3 = map[string]map[string]ns3Figures{
@@ -63,8 +63,8 @@ var ns3 = map[string]map[string]ns3Figures{
 	},
 }
 
-// Our packets have 1024 B of payload in 1106 on the link. Windows and steps are the same bytes on
-// the wire as there, sized flows the same number of bytes on the wire.
+// Our packets have 1024 B of payload in 1106 on the link. Windows and steps have the same bytes on
+// the wire as there, and sized flows the same number of bytes on the wire.
 const (
 	payload = 1024 // bytes
 	packet  = payload + sim.Overhead
@@ -72,19 +72,21 @@ const (
 
 	packetThere = 1054.0 // bytes, of them 1000 of payload
 
-	// With telemetry of a switch ours are 1134 B; its BDP there is a little more.
+	// With a switch's telemetry our packets are 1134 B; its BDP there is a little larger.
 	bdpHPCC = 152375.0 / (packet + wire.XCHLen + wire.InnerLen + 20)
 )
 
 var ns3Algorithms = []struct{ name, spec string }{
-	// Target scaling of 15 µs times 4·0.4625·(1/sqrt(window/BDP)-1), at most 60 µs: the range of
+	// Target scaling is 15 µs times 4·0.4625·(1/sqrt(window/BDP)-1), at most 60 µs: the range of
 	// Swift's formula between a tenth of a BDP and a BDP.
 	{"swift", fmt.Sprintf(
-		"swift:base_target=rtt+15us,per_hop=0s,fs_range=60us,fs_min=%g,fs_max=%g,ai=%g,init_cwnd=%g,max_cwnd=100000,gate_by_delay=true",
+		"swift:base_target=rtt+15us,per_hop=0s,fs_range=60us,fs_min=%g,fs_max=%g,ai=%g,"+
+			"init_cwnd=%g,max_cwnd=100000,gate_by_delay=true",
 		0.1*bdp, bdp, 0.0012*bdp, bdp)},
 	{"swift without scaling",
 		fmt.Sprintf(
-			"swift:base_target=rtt+5us,per_hop=0s,fs_range=0s,ai=%g,init_cwnd=%g,max_cwnd=100000,gate_by_delay=true", 0.0012*bdp, bdp)},
+			"swift:base_target=rtt+5us,per_hop=0s,fs_range=0s,ai=%g,init_cwnd=%g,"+
+				"max_cwnd=100000,gate_by_delay=true", 0.0012*bdp, bdp)},
 	// Its filter of 4 keeps 3.
 	{"ledbat", fmt.Sprintf(
 		"ledbat-dc:target=6us,gain=%g,current_filter=3,min_cwnd=1,init_cwnd=%g,max_cwnd=100000",
@@ -107,7 +109,7 @@ var ns3Scenarios = []struct {
 	}},
 }
 
-// sized are flows that bring as many bytes over a link as those of the other simulator.
+// sized returns the size of a flow with as many bytes on a link as one of the other simulator.
 func sized(n int, bytes float64) []sim.Flow {
 	flows := make([]sim.Flow, n)
 	for i := range flows {
@@ -116,31 +118,30 @@ func sized(n int, bytes float64) []sim.Flow {
 	return flows
 }
 
-// missed are figures that we know to be outside the tolerance, and why.
+// missed are results known to be outside the tolerance, and the reason.
 var missed = map[string]string{
-	// There the first flow, alone, lets its window grow to no end, and keeps the larger share when
-	// the second one joins. Without our rule against that the queue is 84.6 KB and Jain's index
+	// There the first flow, alone, grows its window without limit, and keeps the larger share when
+	// the second one joins. Without our rule against that, the queue is 84.6 KB and Jain's index
 	// 0.93.
 	"ledbat/conv2/queue":    "our windows do not grow while they are not used",
 	"hpcc/conv2/queue":      slot,
 	"hpcc/joinleave4/queue": slot,
 }
 
-// The queue of few paced flows is packets that meet. Ours leave up to a slot of pace's wheel late,
+// A few paced flows queue where packets coincide. Ours leave up to a slot of pace's wheel late,
 // which is longer than a packet. With slots of 8 ns instead of 128 the queues are 707 and 1445 B,
 // within the tolerance.
 const slot = "packets leave up to 128 ns late"
 
-// TestAgainstNS3: through our fabric, our transport and our algorithms the same scenarios give the
-// same queue, completion times and fairness: within what the other simulator's draws spread, and 10
-// %.
+// TestAgainstNS3: through our fabric, transport and algorithms the same scenarios give the same
+// queue, completion times and fairness, within the spread of the other simulator's draws and 10 %.
 func TestAgainstNS3(t *testing.T) {
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "algorithm\tscenario\tqueue mean (B)\tns-3\tFCT mean (µs)\tns-3\tJain\tns-3\t")
 	for _, a := range ns3Algorithms {
 		for _, s := range ns3Scenarios {
-			if testing.Short() && s.name != "conv2" { // for the race detector one is enough
+			if testing.Short() && s.name != "conv2" { // one is enough for the race detector
 				continue
 			}
 			theirs := ns3[a.name][s.name]
@@ -166,7 +167,8 @@ func TestAgainstNS3(t *testing.T) {
 		}
 	}
 	require.NoError(t, w.Flush())
-	t.Logf("means of %d draws of ours, least and most of 5 of ns-3; tolerance: that and 10 %%\n%s",
+	t.Logf("means of %d draws of ours, minimum and maximum of 5 of ns-3; tolerance: that and 10 "+
+		"%%\n%s",
 		draws, table.String())
 }
 
@@ -176,7 +178,7 @@ const draws = 3
 
 type ourFigures struct{ queue, fct, jain float64 } // means over draws
 
-// ns3Run answers the means over draws.
+// ns3Run returns the means over draws.
 func ns3Run(t *testing.T, spec string, scenario []sim.Flow) ourFigures {
 	control, err := cc.Parse(spec)
 	require.NoError(t, err)
@@ -202,7 +204,7 @@ func ns3Run(t *testing.T, spec string, scenario []sim.Flow) ourFigures {
 }
 
 func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
-	first, last := r.Traces[0].Start, units.Duration(0) // the window of the queue
+	first, last := r.Traces[0].Start, units.Duration(0) // interval of the queue's mean
 	joined, left := units.Duration(0), units.Forever    // the common interval
 	for _, flow := range r.Traces {
 		require.True(t, flow.Ended || flow.Stop > 0, "a flow did not end")
@@ -219,12 +221,12 @@ func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
 	return f
 }
 
-// TestWhereNS3IsWrong: two of the other simulator's algorithms that we have, too, are known to be
-// wrong, by their sources. What that does there, ours must not do.
+// TestWhereNS3IsWrong: two of the other simulator's algorithms that we also have are wrong, as
+// their sources show. Ours must not behave like them.
 func TestWhereNS3IsWrong(t *testing.T) {
-	// Its DCTCP, and D2TCP like it, divides whole numbers: unless all of a window was marked, none
-	// of it was. So alpha only decays, by 1/256 a round trip, whatever is marked: from 0.01 to less
-	// than 0.0001 in 25 ms. Ours is the share that is marked: a cut takes half of it.
+	// Its DCTCP, and D2TCP like it, divides integers: unless all of a window was marked, none of it
+	// counts. So alpha only decays, by 1/256 a round trip, whatever is marked: from 0.01 to less
+	// than 0.0001 in 25 ms. Our alpha is the marked share, and a cut is half of it.
 	t.Run("dctcp", func(t *testing.T) {
 		r := wrongThere(t,
 			fmt.Sprintf("dctcp:g=0.00390625,alpha=0.01,ai=%g,init_cwnd=%g,max_cwnd=100000",
@@ -249,7 +251,7 @@ func TestWhereNS3IsWrong(t *testing.T) {
 		assert.InEpsilon(t, marked, alpha, 0.5)
 	})
 	// Its TIMELY cuts most when the delay is little above T_high: two flows leave two thirds of the
-	// link unused (35 to 37 % in conv2). Ours cuts in proportion to what is beyond.
+	// link unused (35 to 37 % in conv2). Ours cuts in proportion to the excess.
 	t.Run("timely", func(t *testing.T) {
 		r := wrongThere(t,
 			"timely:t_low=24us,t_high=30us,alpha=0.875,beta=0.8,delta=0.005line,min_rate=0.01line",
@@ -261,7 +263,7 @@ func TestWhereNS3IsWrong(t *testing.T) {
 	})
 }
 
-// wrongThere is conv2 without an end for so many milliseconds.
+// wrongThere runs conv2 without an end for a number of milliseconds.
 func wrongThere(t *testing.T, spec string, ms float64, ecn fabric.ECN) *sim.Result {
 	control, err := cc.Parse(spec)
 	require.NoError(t, err)

@@ -1,5 +1,5 @@
 // Package fabriclab holds the experiments about the simulated fabric itself: what must be right
-// before a figure made with it means anything. One experiment a file.
+// before its results mean anything. One experiment a file.
 package fabriclab
 
 import (
@@ -11,15 +11,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = []*experiment.Experiment{
 	md1, mm1, lineRate, red, headroom, roundRobin, ecmp, tokenLimiter, incast, leafSpine,
 }
 
 const gbps = units.Gbps
 
-// outside is what a frame takes of a link besides its bytes in a Buf: check sequence, preamble,
-// gap.
+// outside is the overhead of a frame on a link besides its bytes in a Buf: check sequence,
+// preamble, gap.
 const outside = 24
 
 // backlog is a source that always has a frame.
@@ -29,8 +29,8 @@ func backlog(f openloop.Frame) func() (openloop.Frame, bool) {
 
 func generator(seed uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, 0)) }
 
-// bottleneck is a switch with sources on links so fast that they do not matter, and a sink, the
-// last host.
+// bottleneck returns a switch with sources on links so fast that they do not matter, and a sink,
+// the last host.
 func bottleneck(p fabric.Parts, sources int, rate units.BitRate) *fabric.Network {
 	n := fabric.New(p.Config)
 	s := n.AddSwitch("switch", p.Switch)

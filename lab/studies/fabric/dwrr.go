@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// weighing is queues that share a link: their weights, and the length of their frames.
+// weighing is a set of queues that share a link: their weights, and the length of their frames.
 type weighing struct{ Weights, Frames []int }
 
 // roundRobin: queues that are never empty get their weights' shares of the wire.

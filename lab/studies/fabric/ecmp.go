@@ -8,7 +8,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// ecmp: flows spread over equal paths as chance has it, and both directions take the same one.
+// ecmp: flows spread over equal paths at random, and both directions take the same path.
 var ecmp = &experiment.Experiment{
 	ID: "fabric/ecmp",
 	Cells: func(experiment.Scale) []experiment.Cell {
@@ -52,9 +52,7 @@ var ecmp = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.CDF("deviation", "Deviation of the paths from an equal share",
 			"standard deviations")
-		for _, c := range r.Cells() {
-			p.Samples(c.Name, c.Values("deviation"))
-		}
+		r.Distributions(p, "deviation", 1)
 		return []figure.Figure{p}
 	},
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// headroom: PFC's headroom is enough, and a frame less is not.
+// headroom: PFC's headroom is enough, and one frame less is not.
 var headroom = &experiment.Experiment{
 	ID: "fabric/pfc-headroom",
 	Cells: func(s experiment.Scale) (cells []experiment.Cell) {
@@ -32,7 +32,7 @@ var headroom = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		// The worst there is: the other way a frame has just begun when the pause wants to leave.
+		// The worst case: a frame in the other direction has just begun when the pause is due.
 		for name, room := range map[string]units.Bytes{"enough": tight,
 			"less": tight - headroomFrame - 4} {
 			dropped, _, err := crossThreshold(l, room, crossed-1)
@@ -53,9 +53,9 @@ var headroom = &experiment.Experiment{
 // headroomFrame is a frame with a payload of 4096 bytes, as in a Buf.
 const headroomFrame = 4096 + 58
 
-// crossThreshold lets a host send to another that takes nothing, through a switch with this much
-// headroom, and one frame the other way, which the switch begins to send at the time against. It
-// answers the frames dropped, and when the threshold was crossed.
+// crossThreshold lets a host send to another that accepts nothing, through a switch with this much
+// headroom, and one frame in the other direction, which the switch begins to send at the time
+// against. It returns the number of dropped frames, and when the threshold was crossed.
 func crossThreshold(l fabric.Link, room units.Bytes, against units.Time) (dropped uint64,
 	crossed units.Time, err error) {
 	const xoff = 50_000

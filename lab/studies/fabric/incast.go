@@ -1,7 +1,6 @@
 package fabriclab
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -11,7 +10,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -72,11 +70,8 @@ var incast = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		fct := figure.CDF("fct", "Completion of the senders' messages", "time (ms)")
 		queue := figure.Steps("queue", "Queue of the receiver's link", "time (ms)", "queue (MB)")
-		for _, c := range r.Cells() {
-			fct.Samples(c.Name, c.Values("fct").Scaled(1e3))
-			q := c.Seeds()[0].Series("queue").Scaled(1e3, 1e-6)
-			queue.Add(c.Name, q.X, q.Y)
-		}
+		r.Distributions(fct, "fct", 1e3)
+		r.Curves(queue, "queue", 1e3, 1e-6)
 		return []figure.Figure{fct, queue}
 	},
 }
@@ -84,82 +79,74 @@ var incast = &experiment.Experiment{
 // megabyte is what each sender has.
 const megabyte units.Bytes = 1_000_000
 
-func runIncast(j *experiment.Job) error {
-	c := j.Params.(incastCell)
+// scenario returns what a run depends on.
+func (c incastCell) scenario(seed uint64) (sim.Scenario, error) {
 	link := fabric.Link{Rate: 100 * gbps, Delay: units.Microsecond}
-	var qs fabric.Queues
-	sw := fabric.SwitchConfig{Buffer: 2 * units.MiB}
-	if c.Lossless {
-		qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
-			Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 4158+16, 480)}
-		sw = fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()}
+	s := sim.Scenario{
+		Topology: sim.Star(c.Senders+1, link),
+		// 524 µs
+		Hosts:  sim.Hosts{PathMTU: 4 * units.KiB, Chunk: megabyte, Timeout: 7},
+		Scheme: sim.Scheme{Selective: c.Selective},
+		Workload: sim.Workload{
+			Traffic: sim.From(workload.Incast{Hosts: c.Senders + 1, Receiver: c.Senders,
+				Sizes: workload.Fixed(megabyte), Rounds: 1}),
+			MayFail: true,
+		},
+		Seed: seed, Until: units.Second, Step: 10 * units.Microsecond,
 	}
-	net := fabric.Star(fabric.Parts{Config: fabric.Config{Seed: j.Seed}, Switch: sw}, c.Senders+1,
-		link)
-	// 524 µs
-	config := sim.Scenario{Topology: sim.On(net), Seed: j.Seed,
-		Hosts:  sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7},
-		Scheme: sim.Scheme{Selective: c.Selective}}
+	s.Scheme.Switch.Buffer = 2 * units.MiB
 	if c.Lossless {
-		config.Hosts.Timeout = 10 // 4.2 ms: longer than a full buffer takes
-	}
-	if err := net.Build(); err != nil {
-		return err
+		s.Hosts.Timeout = 10 // 4.2 ms: longer than a full buffer takes
+		s.Scheme.Switch = fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: fabric.Queues{{
+			Lossless: true, Alpha: 0.25, Resume: 8 * units.KiB,
+			Headroom: fabric.Headroom(link.Rate, link.Delay, link.Delay, 4158+16, 480),
+		}}.At()}
 	}
 	if c.Selective { // IRN sections 3.1, 3.2, and 4.1 for the timeouts
-		rtt := net.BaseRTT(0, c.Senders, 4096+58, 62)
-		config.Scheme.Recovery = sim.Recovery{RTOLow: 100 * units.Microsecond,
+		rtt, err := s.BaseRTT(0, c.Senders)
+		if err != nil {
+			return s, err
+		}
+		s.Scheme.Recovery = sim.Recovery{RTOLow: 100 * units.Microsecond,
 			RTOHigh: 320 * units.Microsecond, MaxInFlight: link.Rate.Bytes(rtt)}
 	}
-	cl, err := sim.New(config)
+	return s, nil
+}
+
+func runIncast(j *experiment.Job) error {
+	c := j.Params.(incastCell)
+	s, err := c.scenario(j.Seed)
 	if err != nil {
 		return err
 	}
-	for i := range c.Senders { // neighbours get to know each other
-		if err := cl.Warm(i, c.Senders); err != nil {
-			return err
-		}
+	var out *fabric.Port
+	var queue *fabric.Series
+	s.Probes.Attach = func(s *sim.Simulation) {
+		out = s.Net.Switches()[0].Ports()[c.Senders]
+		queue = s.Net.Sample(10*units.Microsecond, func() float64 {
+			return float64(out.QueueLen(0))
+		})
 	}
-	if err := net.Run(units.Time(100 * units.Microsecond)); err != nil {
-		return err
-	}
-	out := net.Switches()[0].Ports()[c.Senders]
-	start := net.Now()
-	queue := net.Sample(10*units.Microsecond, func() float64 { return float64(out.QueueLen(0)) })
-	traffic, err := workload.Incast{Hosts: c.Senders + 1, Receiver: c.Senders,
-		Sizes: workload.Fixed(megabyte), Rounds: 1}.Source()
+	r, err := s.Run(j.Context())
 	if err != nil {
 		return err
 	}
-	var last units.Time
-	cl.Drive(traffic, func(f *sim.Transfer) {
-		last = f.Done
-		j.Value("fct", f.Done.Sub(start).Seconds())
-	})
-	net.Every(10*units.Microsecond, func(units.Time) bool {
-		j.Progress(1 - float64(cl.Running())/float64(c.Senders))
-		if cl.Running() == 0 || j.Context().Err() != nil {
-			net.Stop()
-		}
-		return true
-	})
-	if err := net.Run(start.Add(units.Second)); !errors.Is(err, fabric.ErrStopped) {
-		return fmt.Errorf("%d of %d messages did not end: %w", cl.Running(), c.Senders, err)
+	if err := r.Complete(); err != nil {
+		return err
 	}
-	for range cl.Errors {
+	var last units.Duration
+	for _, f := range r.Flows {
+		last = f.FCT()
+		j.Value("fct", last.Seconds())
+	}
+	for range r.Failed {
 		j.Value("fct", math.Inf(1))
 	}
-	j.Value("failed", float64(len(cl.Errors)))
-	payloadCap := float64(link.Rate) * 4096 / (4096 + 58 + outside)
-	j.Value("goodput", float64(c.Senders)*8*float64(megabyte)/last.Sub(start).Seconds()/payloadCap)
+	j.Value("failed", float64(r.Failed))
+	capacity := sim.Capacity(100*gbps, 4*units.KiB)
+	j.Value("goodput", float64(c.Senders)*8*float64(megabyte)/last.Seconds()/capacity)
 	j.Value("dropped", float64(out.QueueStats(0).Dropped))
-	retransmitted := uint64(0)
-	for _, n := range cl.Nodes {
-		retransmitted += n.Endpoint.Counters().Retransmitted
-	}
-	j.Value("retransmitted", float64(retransmitted))
-	for i, at := range queue.Times {
-		j.Series("queue").Add(at.Sub(start).Seconds(), queue.Values[i])
-	}
+	j.Value("retransmitted", float64(r.Totals.Retransmitted))
+	j.Curve("queue", queue, r.Simulation.Zero())
 	return nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// lineRate: a link that is kept full carries its rate to the byte.
+// lineRate: a full link carries exactly its rate.
 var lineRate = &experiment.Experiment{
 	ID: "fabric/linerate",
 	Cells: func(experiment.Scale) []experiment.Cell {

@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// md1 and mm1: Poisson arrivals at one queue, of frames of one length and of exponential ones.
+// md1 and mm1: Poisson arrivals at one queue, of frames of constant and of exponential length.
 var (
 	md1 = queue("fabric/md1", func(float64) int { return 1000 })
 	mm1 = queue("fabric/mm1", func(u float64) int {
@@ -19,7 +19,7 @@ var (
 	})
 )
 
-// queue measures the wait for several loads. length turns a uniform number into bytes on the wire.
+// queue measures the wait at several loads. length turns a uniform number into bytes on the wire.
 func queue(id string, length func(u float64) int) *experiment.Experiment {
 	return &experiment.Experiment{
 		ID: id,
@@ -53,14 +53,14 @@ func queue(id string, length func(u float64) int) *experiment.Experiment {
 	}
 }
 
-// formula is Pollaczek and Khinchine's mean wait for the service times that were drawn.
+// formula returns Pollaczek and Khinchine's mean wait for the service times that were drawn.
 func formula(c experiment.Pool) float64 {
 	service, square := c.Values("service").Mean(), c.Values("service²").Mean()
 	rate := c.Values("arrivals").Mean() // frames a second
 	return rate * square / (2 * (1 - rate*service))
 }
 
-// waits takes down the mean wait of so many frames, after a tenth as many.
+// waits records the mean wait of a number of frames, after a tenth as many.
 func waits(j *experiment.Job, rho float64, frames int, length func(u float64) int) error {
 	const sources = 8
 	rate := 100 * gbps

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// red: the share of marked frames is the curve's probability at every length of the queue.
+// red: the share of marked frames is the curve's probability at every queue length.
 var red = &experiment.Experiment{
 	ID:  "fabric/red",
 	Run: sweepQueue,
@@ -41,19 +41,19 @@ var red = &experiment.Experiment{
 const (
 	redBins  = 19 // of 25 KB
 	redWidth = 25_000
-	redEach  = 10_000 // frames a bin must have seen
+	redEach  = 10_000 // minimum number of frames in a bin
 	redTop   = 500_000
 )
 
 var redCurve = fabric.ECN{Kmin: 100_000, Kmax: 400_000, Pmax: 0.2}
 
-// redBin answers the share of the frames of a bin that were marked, and what the curve says.
+// redBin returns the share of the frames of a bin that were marked, and the curve's probability.
 func redBin(p experiment.Pool, i int) (measured, curve float64) {
 	of := func(what string) float64 { return p.Values(fmt.Sprintf("%s %d", what, i)).Sum() }
 	return of("marked") / of("frames"), of("curve") / of("frames")
 }
 
-// sweepQueue lets the queue grow and shrink until every length has been there often enough.
+// sweepQueue lets the queue grow and shrink until each length has been seen often enough.
 func sweepQueue(j *experiment.Job) error {
 	var qs fabric.Queues
 	qs[0].ECN = redCurve
@@ -112,7 +112,7 @@ func sweepQueue(j *experiment.Job) error {
 		return true
 	})
 	if err := n.Run(units.Time(units.Second)); !errors.Is(err, fabric.ErrStopped) {
-		return fmt.Errorf("some lengths of the queue were seen too seldom: %v, %w", frames, err)
+		return fmt.Errorf("some queue lengths were seen too rarely: %v, %w", frames, err)
 	}
 	for i := range redBins {
 		j.Value(fmt.Sprintf("frames %d", i), frames[i])

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// tokenPair is a token and the data that it releases, in bytes on the wire.
+// tokenPair is the sizes of a token and of the data that it releases, in bytes on the wire.
 type tokenPair struct{ Token, Data int }
 
 // tokenLimiter: the token queue gets token/(token+data) of the link.

@@ -13,7 +13,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Experiments are those of this package.
+// Experiments are the experiments of this package.
 var Experiments = []*experiment.Experiment{preemption, fct, naps, cores, virtualPriority}
 
 // The network of all experiments: senders and a receiver on one switch. The BDP is 9 packets.
@@ -23,25 +23,25 @@ const (
 	payload = 4096
 )
 
-// An algorithm is what is compared, with the marking that its switches do. Everything that is not
-// said is the default.
+// An algorithm is an algorithm to compare, with the marking of its switches. All other settings are
+// the defaults.
 type algorithm struct {
 	Name string
-	// Text is read by package cc; empty: Name.
+	// Text is parsed by package cc; empty: Name.
 	Text     string
-	Priority int  // of 8 of PrioPlus, around the algorithm; 0: none
-	Tokens   bool // ToCC lets packets leave, and the algorithm has no say
+	Priority int  // of PrioPlus's 8, around the algorithm; 0: none
+	Tokens   bool // ToCC releases packets, and the algorithm has no effect
 	ECN      fabric.ECN
 }
 
 var (
 	// step is DCTCP's marking, a little more than a BDP.
 	step = fabric.ECN{Kmin: 50_000, Kmax: 50_000, Pmax: 1}
-	// ramp is DCQCN's: 100 and 400 KiB for each 100 Gb/s.
+	// ramp is DCQCN's marking: 100 and 400 KiB for each 100 Gb/s.
 	ramp = fabric.ECN{Kmin: 25 * units.KiB, Kmax: 100 * units.KiB, Pmax: 0.2}
 )
 
-// fixed is the first: the others are held against it.
+// fixed is the first: the others are compared with it.
 var algorithms = []algorithm{
 	{Name: "fixed"},
 	{Name: "swift"},
@@ -56,8 +56,8 @@ var algorithms = []algorithm{
 // controlled are all but fixed.
 var controlled = algorithms[1:]
 
-// control makes the congestion control of a flow.
-func (a algorithm) control(channels string) (cc.Control, error) {
+// control returns the congestion control of a flow.
+func (a algorithm) control(channels string) (cc.Factory, error) {
 	text := a.Text
 	if text == "" {
 		text = a.Name
@@ -74,10 +74,10 @@ func (a algorithm) control(channels string) (cc.Control, error) {
 	return spec, spec.Check()
 }
 
-// tokenQueue is that of TOKENs in ToCC's switches.
+// tokenQueue is the queue of TOKENs in ToCC's switches.
 const tokenQueue = 5
 
-// tokens makes ToCC's half of a flow, and its switches.
+// tokens returns ToCC's part of a flow, and its switches.
 func tokens() (tocc.Spec, *fabric.SwitchConfig, error) {
 	spec, err := tocc.Parse("")
 	if err != nil {
@@ -93,7 +93,7 @@ func tokens() (tocc.Spec, *fabric.SwitchConfig, error) {
 	return spec, &s, nil
 }
 
-// flow makes the flows of an algorithm, and what they need of the network.
+// flow returns the flows of an algorithm, and the network settings that they need.
 func (a algorithm) flow(config *sim.Bottleneck) (sim.Flow, error) {
 	control, err := a.control("8")
 	if err != nil {
@@ -111,7 +111,7 @@ func (a algorithm) flow(config *sim.Bottleneck) (sim.Flow, error) {
 	return f, nil
 }
 
-// network is that of the experiments, with hosts as they are in a world.
+// network returns the network of the experiments, with the hosts of a world.
 func network(seed uint64, w world, senders int, until units.Duration) sim.Bottleneck {
 	return sim.Bottleneck{
 		Seed: seed, Jitter: 50 * units.Microsecond, Rate: rate, Delay: delay, PathMTU: payload,
@@ -120,10 +120,11 @@ func network(seed uint64, w world, senders int, until units.Duration) sim.Bottle
 	}
 }
 
-// timeout is the code of 134 ms: more than two hosts are away one after the other.
+// timeout is the code of 134 ms: longer than two hosts are away one after the other.
 const timeout = 15
 
-// against is a map over the algorithms of a value's mean over that of fixed, the seeds together.
+// against returns a map over the algorithms of a value's mean relative to that of fixed, with the
+// seeds pooled.
 func against(r *experiment.Results, value string, cell func(algorithm) string) claims.Value {
 	v := claims.Value{}
 	base := r.Cell(cell(algorithms[0])).Values(value).Mean()

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce/sim/figure"
 )
 
-// fctWorlds are those between whose hosts flows come and go.
+// fctWorlds are the worlds in which flows come and go.
 func fctWorlds(s experiment.Scale) []world {
 	if s == experiment.Small {
 		return []world{quiet, central}
@@ -22,7 +22,7 @@ func fctWorlds(s experiment.Scale) []world {
 	return append(worlds, stamped)
 }
 
-// fctHosts is how many hosts send to each other.
+// fctHosts is the number of hosts that send to each other.
 const fctHosts = 8
 
 // short is the size of the longest short flow.
@@ -100,11 +100,11 @@ func runFCT(j *experiment.Job) error {
 	return nil
 }
 
-// noteFCT says why claims fail. Numbers are those of full scale.
+// noteFCT explains failed claims. Numbers are those of full scale.
 func noteFCT(r *experiment.Results) {
-	const probes = "swift prio 3 probes before it sends its first packet, and begins with an " +
-		"eighth of a BDP: 3.1 times what fixed takes without preemption, 2.1 with it"
+	const probes = "swift prio 3 probes before its first packet and begins with an eighth of a " +
+		"BDP: 3.1 times the time of fixed without preemption, 2.1 with it"
 	r.Note("middle", probes)
 	r.Note("quiet-middle", probes)
-	r.Note("tail", "flows on a connection wait for what it has to recover")
+	r.Note("tail", "flows on a connection wait while it recovers lost packets")
 }

@@ -15,10 +15,10 @@ import (
 // idle is the world in which pollers look at their ports all the time.
 var idle = world{Name: "always looks"}
 
-// slack is by how much a kernel is late, when nobody asks it not to be.
+// slack is a kernel's default timer slack.
 const slack = 50 * us
 
-// napWorlds are hosts that do not look at their ports all the time.
+// napWorlds are the worlds of hosts that do not look at their ports all the time.
 var napWorlds = []world{
 	idle,
 	{Name: "naps", Which: all, Host: machine{Naps: fabric.DefaultNaps}},
@@ -27,8 +27,7 @@ var napWorlds = []world{
 	interrupts,
 }
 
-// interrupts is the world of NICs that hand over batches, and whose pollers look in vain until
-// then.
+// interrupts is the world of NICs that deliver batches, and whose pollers find nothing until then.
 var interrupts = world{
 	Name: "interrupts", Which: all,
 	Host: machine{Coalesce: fabric.Coalesce{Every: 50 * us, Frames: 32}},
@@ -40,10 +39,10 @@ func lateNaps() fabric.Naps {
 	return n
 }
 
-// processor is that of hosts whose cores are shared: 100 ns a round, and 100 ns a packet.
+// processor models hosts whose cores are shared: 100 ns a round, and 100 ns a packet.
 var processor = fabric.CPU{PerPoll: 100 * units.Nanosecond, PerPacket: 100 * units.Nanosecond}
 
-// coreWorlds are hosts whose cores have something else to do.
+// coreWorlds are the worlds of hosts whose cores have other work.
 var coreWorlds = []world{
 	{Name: "own cores", Which: all, Host: machine{CPU: processor}},
 	{Name: "one core", Which: all, Host: sharing(0, 25*us)},
@@ -52,7 +51,8 @@ var coreWorlds = []world{
 	{Name: "a loop beside the receiver", Which: receiver, Host: sharing(1, 25*us)},
 }
 
-// sharing hosts have one core, with so many programs that never stop, and yield it after a while.
+// sharing hosts have one core, together with a number of programs that never stop, and yield it
+// after a while.
 func sharing(loops int, spin units.Duration) machine {
 	return machine{CPU: processor, Share: fabric.Share{Core: 1, Loops: loops, Spin: spin}}
 }
@@ -60,7 +60,7 @@ func sharing(loops int, spin units.Duration) machine {
 // oneSeed is enough where hosts have no phases of their own.
 func oneSeed(experiment.Scale) int { return 1 }
 
-// napCell is an algorithm between hosts of a world, with so many senders.
+// napCell is an algorithm between hosts of a world, with a number of senders.
 type napCell struct {
 	Algorithm algorithm
 	World     world
@@ -95,9 +95,9 @@ var naps = &experiment.Experiment{
 	Run:   runNaps,
 	Judge: func(r *experiment.Results) {
 		judgeNaps(r, napWorlds[:len(napWorlds)-1])
-		batches := claims.Value{}
+		batches := experiment.Keyed{}
 		for _, a := range controlled {
-			batches = batches.With(a.Name, claims.Number(leastGoodput(r, a, interrupts)))
+			batches = batches.With(a.Name, leastGoodput(r, a, interrupts))
 		}
 		r.Claim("interrupts", batches)
 		noteNaps(r)
@@ -115,8 +115,8 @@ var cores = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure { return drawNaps(r, coreWorlds) },
 }
 
-// judgeNaps holds algorithms against fixed in the same world, and their queues against those
-// between the hosts of the first world.
+// judgeNaps compares algorithms with fixed in the same world, and their queues with those between
+// the hosts of the first world.
 func judgeNaps(r *experiment.Results, worlds []world) {
 	goodput, latency, queue := claims.Value{}, claims.Value{}, claims.Value{}
 	for _, a := range controlled {
@@ -141,7 +141,8 @@ func judgeNaps(r *experiment.Results, worlds []world) {
 	r.Claim("errors", r.Values("failed").Sum())
 }
 
-// leastGoodput is an algorithm's over that of fixed in a world, with one sender or with four.
+// leastGoodput is the goodput of an algorithm relative to fixed in a world, with one sender or with
+// four, whichever is less.
 func leastGoodput(r *experiment.Results, a algorithm, w world) float64 {
 	least := math.Inf(1)
 	for _, n := range napSenders {
@@ -151,7 +152,7 @@ func leastGoodput(r *experiment.Results, a algorithm, w world) float64 {
 	return least
 }
 
-// median is infinite when nothing came to its end.
+// median is infinite if nothing completed.
 func median(v experiment.Values) float64 {
 	if len(v) == 0 {
 		return math.Inf(1)
@@ -198,11 +199,10 @@ func runNaps(j *experiment.Job) error {
 	return runLatency(j, c, until)
 }
 
-// message is what latencies are those of.
+// message is the size of the messages whose latency is measured.
 const message = 64 * units.KiB
 
-// runLatency takes down how long WRITEs take that come one at a time, each a while after the one
-// before.
+// runLatency records the latencies of single WRITEs with pauses between them.
 func runLatency(j *experiment.Job, c napCell, until units.Duration) error {
 	s, err := between(j.Seed, c.Algorithm, c.World, c.Senders)
 	if err != nil {
@@ -224,8 +224,8 @@ func runLatency(j *experiment.Job, c napCell, until units.Duration) error {
 	return nil
 }
 
-// between is a scenario of senders and a receiver, or of hosts that are both, with the control of
-// an algorithm on all connections.
+// between returns a scenario of senders and a receiver, or of hosts that are both, with the control
+// of an algorithm on all connections.
 func between(seed uint64, a algorithm, w world, senders int) (sim.Scenario, error) {
 	control, err := a.control("8")
 	if err != nil {
@@ -254,31 +254,32 @@ func between(seed uint64, a algorithm, w world, senders int) (sim.Scenario, erro
 	return s, nil
 }
 
-// noteNaps says why claims fail. Numbers are those of full scale.
+// noteNaps explains failed claims. Numbers are those of full scale.
 func noteNaps(r *experiment.Results) {
-	r.Note("goodput", "naps cost nothing, late ones neither; pollers that look each 50 µs do: the "+
-		"base round trip of 11 µs is 50 to 100 for whoever looks then, of which a window of a "+
-		"BDP fills a fifth. Swift and PrioPlus have four tenths of the link there with one flow, "+
-		"DCTCP three with four, ToCC a seventh with one, whose tokens take turns with data; "+
-		"TIMELY's four flows have four fifths of it, and nine tenths with hosts that always look")
-	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, each of which meets a nap")
-	r.Note("interrupts", "a batch is handed over up to 50 µs late to a poller that looked all "+
-		"the time: without time stamps that is delay of the fabric. Swift, LEDBAT and PrioPlus "+
-		"leave the link to it (0.06, 0.6 and 0 Gb/s of one flow), and so do four flows of TIMELY "+
-		"(0.7); DCQCN, which measures none, does not")
-	r.Note("queue", "TIMELY's: between its thresholds it follows the gradient, not the delay")
+	r.Note("goodput", "naps cost nothing, even late ones, but polling each 50 µs does: the base "+
+		"round trip of 11 µs becomes 50 to 100 µs, of which a window of a BDP fills a fifth. "+
+		"There Swift and PrioPlus have four tenths of the link with one flow, DCTCP three tenths "+
+		"with four flows, and ToCC a seventh with one, whose tokens and data alternate. TIMELY's "+
+		"four flows have four fifths of it, and nine tenths with hosts that poll all the time")
+	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, and each of them meets "+
+		"a nap")
+	r.Note("interrupts", "each endpoint adds the 50 µs for which its NIC may hold a frame "+
+		"to its poll gaps, so no algorithm takes a batch for congestion. The round trip is then "+
+		"60 to 110 µs, as with a poller that looks each 50 µs, and a window of a BDP fills a "+
+		"fifth of it")
+	r.Note("queue", "TIMELY: between its thresholds it follows the gradient, not the delay")
 }
 
-// noteCores says why claims fail. Numbers are those of full scale.
+// noteCores explains failed claims. Numbers are those of full scale.
 func noteCores(r *experiment.Results) {
 	const windows = "fixed windows are 1.4 ms of the link, which wait while a loop has the " +
-		"receiver's " +
-		"core for 3 ms (17.4 Gb/s of four flows); windows of a BDP have its half of the time, 12.2"
+		"receiver's core for 3 ms (17.4 Gb/s of four flows); windows of a BDP get the receiver's " +
+		"half of the time, 12.2 Gb/s"
 	r.Note("goodput",
 		windows+". Where all hosts share one core, which they keep for 25 µs without work, a "+
-			"round trip is 50 µs and more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
-			"8.5 Gb/s beside the loop: its gradient takes some absences for a queue that grows")
-	r.Note("latency", "each window of a BDP waits for a turn")
-	r.Note("queue", "TIMELY's, where hosts take turns at once: between its thresholds it follows "+
-		"the gradient, not the delay")
+			"round trip is 50 µs or more: 16 to 20 Gb/s of 22, PrioPlus 8, ToCC 4. TIMELY has "+
+			"8.5 Gb/s beside the loop: its gradient takes some absences for a growing queue")
+	r.Note("latency", "each window of a BDP waits for the core")
+	r.Note("queue", "TIMELY, where hosts yield the core at once: between its thresholds it "+
+		"follows the gradient, not the delay")
 }

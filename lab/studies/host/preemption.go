@@ -8,13 +8,13 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// longCell is an algorithm whose flows never end, in a world.
+// longCell is an algorithm with flows that never end, in a world.
 type longCell struct {
 	Algorithm algorithm
 	World     world
 }
 
-// preemptedWorlds are those of a scale.
+// preemptedWorlds returns the worlds of a scale.
 func preemptedWorlds(s experiment.Scale) []world {
 	if s == experiment.Small {
 		return []world{quiet, central, preemptedWorld(2, receiver)}
@@ -50,7 +50,7 @@ func everyAlgorithm(worlds []world) (cells []experiment.Cell) {
 	return cells
 }
 
-// seeds are two at full scale: the hosts' phases are what differs.
+// seeds are two at full scale: only the hosts' phases differ.
 func seeds(s experiment.Scale) int { return experiment.At(s, 2, 1) }
 
 func judgePreemption(r *experiment.Results) {
@@ -111,7 +111,7 @@ func drawPreemption(r *experiment.Results) []figure.Figure {
 	}
 }
 
-// longSenders is how many flows share the link.
+// longSenders is the number of flows that share the link.
 const longSenders = 4
 
 func runPreemption(j *experiment.Job) error {
@@ -119,7 +119,7 @@ func runPreemption(j *experiment.Job) error {
 	return runLong(j, c, longSenders, experiment.At(j.Scale, 220*ms, 120*ms))
 }
 
-// runLong takes down what long flows do after the first 20 ms, or the first quarter.
+// runLong records what long flows do after the first 20 ms, or the first quarter.
 func runLong(j *experiment.Job, c longCell, senders int, until units.Duration) error {
 	config := network(j.Seed, c.World, senders, until)
 	flow, err := c.Algorithm.flow(&config)
@@ -131,7 +131,7 @@ func runLong(j *experiment.Job, c longCell, senders int, until units.Duration) e
 		return err
 	}
 	failed := 0.0
-	if err != nil { // a flow that ended: what there was counts, and so does that it ended
+	if err != nil { // a flow that ended: its data counts, and so does its end
 		if j.Context().Err() != nil {
 			return err
 		}
@@ -152,17 +152,19 @@ func runLong(j *experiment.Job, c longCell, senders int, until units.Duration) e
 	return nil
 }
 
-// notePreemption says why claims fail.
+// notePreemption explains failed claims.
 func notePreemption(r *experiment.Results) {
-	const late = "a host that was away acknowledges, and sends, what waited at once"
-	r.Note("all-10-100", late+": TIMELY and DCQCN cut their rates for it, and raise them by steps")
-	r.Note("stamps", late+": TIMELY and DCQCN cut their rates for it, and raise them by steps")
+	const late = "a host that was away acknowledges, and sends, everything that waited at once"
+	r.Note("all-10-100", late+": TIMELY and DCQCN cut their rates in response, and increase them "+
+		"in steps")
+	r.Note("stamps", late+": TIMELY and DCQCN cut their rates in response, and increase them in "+
+		"steps")
 	r.Note("receiver-3-10",
-		"fixed windows bring 1.4 ms of the 3 that the receiver is away, others nothing")
+		"fixed windows carry 1.4 ms of the 3 ms for which the receiver is away, the others nothing")
 	r.Note("worst",
-		"away for 3 ms of 10, senders and receiver are there together for half of the time; "+
-			"fixed windows make up for some of it")
-	r.Note("fair", "whoever is stopped at a bad moment waits for its probe, and 100 ms are few "+
+		"with hosts away for 3 ms of 10, senders and receiver are present together half of the "+
+			"time; fixed windows make up for part of it")
+	r.Note("fair", "a flow stopped at a bad moment waits for its probe, and 100 ms contain few "+
 		"absences")
 	r.Note("queue", late)
 }

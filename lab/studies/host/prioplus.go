@@ -14,15 +14,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// widths are those of a channel, a+b, of which b is a fifth as in PrioPlus's 3.2 and 0.8 µs.
+// widths are the widths of a channel, a+b, of which b is a fifth as in PrioPlus's 3.2 and 0.8 µs.
 var widths = []units.Duration{4 * us, 8 * us, 16 * us, 32 * us, 64 * us, 128 * us}
 
-// channelsOf is PrioPlus's table with channels so wide.
+// channelsOf returns PrioPlus's table with channels of a width.
 func channelsOf(width units.Duration) string {
 	return fmt.Sprintf("n=8,a=%v,b=%v", width*4/5, width/5)
 }
 
-// priorityHost is a kind of host that needs channels of some width.
+// priorityHost is a kind of host whose required channel width is measured.
 type priorityHost struct {
 	Name  string
 	World world
@@ -180,14 +180,7 @@ func runPriorities(j *experiment.Job) error {
 		return err
 	}
 	total := r.Goodput()
-	high := &fabric.Series{}
-	for i, at := range total.Times {
-		sum := 0.0
-		for _, f := range r.Traces[flowsOfEach:] {
-			sum += f.Goodput.Values[i]
-		}
-		high.Add(at, sum)
-	}
+	high := sim.Goodput(r.Traces[flowsOfEach:])
 	from, end := units.Time(settle), units.Time(until)
 	j.Value("share", high.Mean(from, end)/total.Mean(from, end))
 	j.Value("goodput", total.Mean(units.Time(settle/3), end))
@@ -196,8 +189,8 @@ func runPriorities(j *experiment.Job) error {
 	return nil
 }
 
-// takeoverTime is how long it takes until the higher priority has its share and keeps it for a
-// while; units.Forever when it never does.
+// takeoverTime returns how long it takes until the higher priority has its share and keeps it for a
+// while; units.Forever if it never does.
 func takeoverTime(high, total *fabric.Series, from, end units.Time) units.Duration {
 	for at := from; !at.Add(heldForTakover).After(end); at = at.Add(takeoverBin) {
 		until := at.Add(heldForTakover)
@@ -208,7 +201,7 @@ func takeoverTime(high, total *fabric.Series, from, end units.Time) units.Durati
 	return units.Forever
 }
 
-// noisy hosts are late with what they have received as the hosts of PrioPlus's testbed are.
+// noisy hosts process what they receive late, as the hosts of PrioPlus's testbed do.
 func noisy(seed uint64, w world, senders int) func(int, *fabric.HostConfig) {
 	configure := w.configure(senders)
 	random := rand.New(rand.NewPCG(seed, 2))
@@ -218,18 +211,18 @@ func noisy(seed uint64, w world, senders int) func(int, *fabric.HostConfig) {
 	}
 }
 
-// notePriorities says why claims fail.
+// notePriorities explains failed claims.
 func notePriorities(r *experiment.Results) {
-	r.Note("share", "the takeover of channels of 64 and 128 µs takes milliseconds, of 70 or, at "+
-		"small scale, 30 (11 of them with 128 µs between ideal hosts, 0.90 of the bytes; 21 "+
+	r.Note("share", "the takeover of channels of 64 and 128 µs takes milliseconds of 70 or, at "+
+		"small scale, of 30 (11 ms with 128 µs between ideal hosts, 0.90 of the bytes; 21 ms "+
 		"where hosts nap). Preempted for 3 ms of 10, hosts of the higher priority are away at "+
-		"moments at which those of the lower are not")
+		"times at which those of the lower are not")
 	r.Note("width",
-		"where no channel does, takeovers take too much of the time, or hosts of the higher "+
+		"where no channel suffices, takeovers take too much of the time, or hosts of the higher "+
 			"priority are away for too much of it")
 	r.Note("width-stamps",
-		"as width; with stamps what passes in hosts is known, and what they do is not")
-	r.Note("takeover", "channels of 128 µs fill in 11 ms, twice as slowly where hosts nap; or it "+
-		"begins while a host is away")
-	r.Note("goodput", "who stopped and probes learns late that the link is free")
+		"as width; time stamps show what passes in hosts, but not what hosts fail to do")
+	r.Note("takeover", "channels of 128 µs fill in 11 ms, and half as fast where hosts nap; or "+
+		"the takeover begins while a host is away")
+	r.Note("goodput", "a stopped flow that probes learns late that the link is free")
 }

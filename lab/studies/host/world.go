@@ -10,7 +10,7 @@ const (
 	ms = units.Millisecond
 )
 
-// affected is which hosts of a network are not ideal.
+// affected selects the hosts of a network that are not ideal.
 type affected string
 
 const (
@@ -21,7 +21,8 @@ const (
 	all      affected = "all"
 )
 
-// has reports whether a host is one of them, where so many hosts send to the next one.
+// has reports whether a host is affected, in a network of a number of hosts that send to the next
+// one.
 func (a affected) has(host, senders int) bool {
 	switch a {
 	case oneOf:
@@ -36,7 +37,7 @@ func (a affected) has(host, senders int) bool {
 	return false
 }
 
-// machine is what is not ideal about a host.
+// machine is a host's deviation from the ideal.
 type machine struct {
 	Naps       fabric.Naps
 	Preemption fabric.Preemption
@@ -45,7 +46,7 @@ type machine struct {
 	CPU        fabric.CPU
 }
 
-// world is what hosts are like, and which of them.
+// world is a machine and the hosts that have it.
 type world struct {
 	Name   string
 	Which  affected
@@ -53,11 +54,11 @@ type world struct {
 	Stamps bool // all NICs have time stamps
 }
 
-// txDepth is how many frames a NIC takes for each class: what a poller that is away left there goes
-// on.
+// txDepth is the number of frames that a NIC holds for each class, which it sends even while its
+// poller is away.
 const txDepth = 64
 
-// configure makes hosts what they are.
+// configure applies the world to hosts.
 func (w world) configure(senders int) func(int, *fabric.HostConfig) {
 	return func(host int, c *fabric.HostConfig) {
 		if w.Which.has(host, senders) {
@@ -69,7 +70,7 @@ func (w world) configure(senders int) func(int, *fabric.HostConfig) {
 	}
 }
 
-// preempted are the preemptions that are compared.
+// preempted are the preemptions to compare.
 var preempted = []struct {
 	Name string
 	fabric.Preemption
@@ -81,18 +82,18 @@ var preempted = []struct {
 		Random: true}},
 }
 
-// quiet is a world in which nobody loses its core.
+// quiet is a world without preemption.
 var quiet = world{Name: "never"}
 
-// preemptedWorld has the preemption of a number, at some hosts.
+// preemptedWorld returns the world with the preemption of an index, at some hosts.
 func preemptedWorld(i int, which affected) world {
 	p := preempted[i]
 	return world{Name: p.Name + ", " + string(which), Which: which,
 		Host: machine{Preemption: p.Preemption}}
 }
 
-// central is the world of the bar.
+// central is the world in which claims set their bars.
 var central = preemptedWorld(1, all)
 
-// stamped is the same with time stamps.
+// stamped returns the same world with time stamps.
 var stamped = world{Name: central.Name + ", stamps", Which: all, Host: central.Host, Stamps: true}

@@ -17,8 +17,8 @@ type Difference struct {
 	Case   *Case
 	From   int // index of the first packet of several at once
 	At     int // the newest packet's index; len(Packets): the end
-	Ours   []Answer
-	Theirs []Answer
+	Ours   []Response
+	Theirs []Response
 
 	Effects                *Unlike // nil: not compared
 	OurEffect, TheirEffect *Effect
@@ -35,12 +35,12 @@ func (d *Difference) Packet() *Packet {
 
 // Result is the result of a case.
 type Result struct {
-	Case    *Case
-	Packets int            // sent to both
-	Answers int            // that were equal
-	Known   map[string]int // differences that are known, by name
-	Unknown *Difference    // nil unless the case failed
-	Trace   []string       // log of packets and responses
+	Case      *Case
+	Packets   int            // sent to both
+	Responses int            // that were equal
+	Known     map[string]int // differences that are known, by name
+	Unknown   *Difference    // nil unless the case failed
+	Trace     []string       // log of packets and responses
 
 	memory [regions][]byte // when it was last compared and equal
 }
@@ -81,7 +81,7 @@ func (r *Result) exchange(ours, theirs Responder) error {
 				notReady, d.NotReady = a.PSN, a.PSN
 			}
 		}
-		if d.tellsLittle() {
+		if d.hidesEffect() {
 			if err := d.look(&r.memory, ours, theirs); err != nil {
 				return err
 			}
@@ -93,9 +93,9 @@ func (r *Result) exchange(ours, theirs Responder) error {
 	return nil
 }
 
-// tellsLittle reports whether the responses do not show the effect: at the end, for services
+// hidesEffect reports whether the responses do not show the effect: at the end, for services
 // without responses, and if a mutated packet got no response.
-func (d *Difference) tellsLittle() bool {
+func (d *Difference) hidesEffect() bool {
 	p := d.Packet()
 	return p == nil || d.Case.Type != transport.RC || p.What != "" && len(d.Ours)+len(d.Theirs) == 0
 }
@@ -123,10 +123,10 @@ func (r *Result) send(d *Difference, ours, theirs Responder) (err error) {
 
 // coalesce removes ACKs: one ACK may cover several packets that arrive together, and which ones
 // depends on timing.
-func coalesce(answers []Answer) []Answer {
+func coalesce(responses []Response) []Response {
 	return slices.DeleteFunc(
-		answers,
-		func(a Answer) bool { return a.Op == wire.RCAck && a.Syndrome.IsAck() },
+		responses,
+		func(a Response) bool { return a.Op == wire.RCAck && a.Syndrome.IsAck() },
 	)
 }
 
@@ -136,7 +136,7 @@ func (r *Result) judge(d *Difference) (over bool) {
 	r.note(d)
 	same := slices.Equal(d.Ours, d.Theirs)
 	if same {
-		r.Answers += len(d.Ours)
+		r.Responses += len(d.Ours)
 	}
 	if same && (d.OurEffect == nil || d.OurEffect.equal(d.TheirEffect)) {
 		return false
@@ -232,12 +232,12 @@ func (r *Result) note(d *Difference) {
 	}
 }
 
-func list(answers []Answer) string {
-	if len(answers) == 0 {
+func list(responses []Response) string {
+	if len(responses) == 0 {
 		return "silence"
 	}
-	words := make([]string, len(answers))
-	for i, a := range answers {
+	words := make([]string, len(responses))
+	for i, a := range responses {
 		words[i] = a.String()
 	}
 	return strings.Join(words, "; ")

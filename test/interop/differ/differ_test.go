@@ -15,17 +15,17 @@ import (
 // altered is goroce with a fault: responses and effects are changed before the comparison.
 type altered struct {
 	Ours
-	answers func(sent []Packet, answers []Answer) []Answer
-	effect  func(*Effect)
+	responses func(sent []Packet, responses []Response) []Response
+	effect    func(*Effect)
 }
 
-func (x *altered) Send(c *Case, packets []Packet) ([]Answer, error) {
-	answers, err := x.Ours.Send(c, packets)
-	answers = slices.DeleteFunc(answers, func(a Answer) bool { return a.Op == wire.CNP })
-	if x.answers != nil {
-		answers = x.answers(packets, answers)
+func (x *altered) Send(c *Case, packets []Packet) ([]Response, error) {
+	responses, err := x.Ours.Send(c, packets)
+	responses = slices.DeleteFunc(responses, func(a Response) bool { return a.Op == wire.CNP })
+	if x.responses != nil {
+		responses = x.responses(packets, responses)
 	}
-	return answers, err
+	return responses, err
 }
 
 func (x *altered) Look(c *Case) (*Effect, error) {
@@ -37,7 +37,7 @@ func (x *altered) Look(c *Case) (*Effect, error) {
 }
 
 func TestNoDifferenceWithItself(t *testing.T) {
-	packets, answers := 0, 0
+	packets, responses := 0, 0
 	for seed := range uint64(300) {
 		r, err := Run(&Ours{}, &altered{}, Generate(seed))
 		require.NoError(t, err)
@@ -45,52 +45,54 @@ func TestNoDifferenceWithItself(t *testing.T) {
 		delete(r.Known, SetAside[0].Name)
 		require.Empty(t, r.Known, "%v", r.Case)
 		packets += r.Packets
-		answers += r.Answers
+		responses += r.Responses
 	}
 	require.Greater(t, packets, 4000)
-	require.Greater(t, answers, 1000)
+	require.Greater(t, responses, 1000)
 }
 
 // TestFaultsAreFound runs responders with one fault each. Every fault must be detected and must not
 // match a known difference.
 func TestFaultsAreFound(t *testing.T) {
-	each := func(f func(*Answer)) func([]Packet, []Answer) []Answer {
-		return func(_ []Packet, answers []Answer) []Answer {
-			for i := range answers {
-				f(&answers[i])
+	each := func(f func(*Response)) func([]Packet, []Response) []Response {
+		return func(_ []Packet, responses []Response) []Response {
+			for i := range responses {
+				f(&responses[i])
 			}
-			return answers
+			return responses
 		}
 	}
 	for _, c := range []struct {
 		name string
 		altered
 	}{
-		{"silent after READs", altered{answers: func(sent []Packet, answers []Answer) []Answer {
+		{"silent after READs", altered{responses: func(sent []Packet,
+			responses []Response) []Response {
 			if sent != nil && sent[0].Op == wire.RCReadRequest {
 				return nil
 			}
-			return answers
+			return responses
 		}}},
-		{"answers a wrong ICRC", altered{answers: func(sent []Packet, answers []Answer) []Answer {
+		{"responds to a wrong ICRC", altered{responses: func(sent []Packet,
+			responses []Response) []Response {
 			if sent != nil && sent[0].has(SpoilICRC) {
-				return []Answer{{Op: wire.RCAck, Syndrome: wire.SyndromeAck}}
+				return []Response{{Op: wire.RCAck, Syndrome: wire.SyndromeAck}}
 			}
-			return answers
+			return responses
 		}}},
-		{"another NAK code", altered{answers: each(func(a *Answer) {
+		{"another NAK code", altered{responses: each(func(a *Response) {
 			if a.Syndrome == wire.NakSyndrome(wire.NakRemoteAccess) {
 				a.Syndrome = wire.NakSyndrome(wire.NakInvalidRequest)
 			}
 		})}},
-		{"MSN too high", altered{answers: each(func(a *Answer) {
+		{"MSN too high", altered{responses: each(func(a *Response) {
 			if a.Op == wire.RCAck {
 				a.MSN++
 			}
 		})}},
-		{"PSN ahead", altered{answers: each(func(a *Answer) { a.PSN++ })}},
-		{"other bytes", altered{answers: each(func(a *Answer) { a.Sum++ })}},
-		{"wrong ICRC", altered{answers: each(func(a *Answer) { a.Fault = "wrong ICRC" })}},
+		{"PSN ahead", altered{responses: each(func(a *Response) { a.PSN++ })}},
+		{"other bytes", altered{responses: each(func(a *Response) { a.Sum++ })}},
+		{"wrong ICRC", altered{responses: each(func(a *Response) { a.Fault = "wrong ICRC" })}},
 		{"memory", altered{effect: func(e *Effect) { e.Memory[regionAll]++ }}},
 		{"no error state", altered{effect: func(e *Effect) { e.State = transport.ReadyToSend }}},
 		{"completions lost", altered{effect: func(e *Effect) { e.Completions = nil }}},
@@ -110,11 +112,11 @@ func TestFaultsAreFound(t *testing.T) {
 }
 
 func TestShrink(t *testing.T) {
-	deaf := &altered{answers: func(sent []Packet, answers []Answer) []Answer {
+	deaf := &altered{responses: func(sent []Packet, responses []Response) []Response {
 		if sent != nil && sent[0].Op == wire.RCFetchAdd {
 			return nil
 		}
-		return answers
+		return responses
 	}}
 	shrunk, packets := 0, 0
 	for seed := range uint64(100) {

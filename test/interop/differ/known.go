@@ -7,17 +7,17 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// Known is a difference that is no fault of ours.
+// Known is a difference that is not an error of ours.
 type Known struct {
 	Name   string
 	Reason string
-	// Ends says that the two responders are in different states from then on, so that the rest of
-	// the case cannot be compared.
+	// Ends is set if the two responders are in different states afterwards, so that the rest of the
+	// case cannot be compared.
 	Ends bool
 	is   func(d *Difference, p *Packet) bool
 }
 
-// known finds the entry that explains a difference.
+// known returns the entry that explains a difference, or nil.
 func (d *Difference) known() *Known {
 	table := Differences
 	if slices.Equal(d.Ours, d.Theirs) {
@@ -31,16 +31,16 @@ func (d *Difference) known() *Known {
 	return nil
 }
 
-// SetAside are those that are taken out before anything is compared (setAside).
+// SetAside are the differences that setAside removes before the comparison.
 var SetAside = []Known{
 	{Name: "CNP", Reason: "rxe does not notify of congestion"},
 	{
 		Name:   "GRH of connected queue pairs",
-		Reason: "rxe says of every receive that a GRH came with it; only a datagram's is in memory",
+		Reason: "rxe sets the GRH flag of every receive; only that of a datagram is in memory",
 	},
 }
 
-// setAside forgets them, and counts the CNPs.
+// setAside removes CNPs, which it counts, and the GRH flags of connected queue pairs.
 func (r *Result) setAside(d *Difference) {
 	if len(d.Ours) > 0 && d.Ours[0].Op == wire.CNP && d.congested() {
 		d.Ours = d.Ours[1:]
@@ -51,12 +51,15 @@ func (r *Result) setAside(d *Difference) {
 	}
 	for i := range d.TheirEffect.Completions {
 		w := &d.TheirEffect.Completions[i]
-		w.Flags &^= transport.WithGRH
+		w.Flags &^= withGRH
 		w.SrcQP = 0
 	}
 }
 
-// congested reports whether one of the packets carries a mark.
+// statusLocQPOpErr is IBV_WC_LOC_QP_OP_ERR, which goroce never reports.
+const statusLocQPOpErr transport.Status = 2
+
+// congested reports whether one of the packets has an ECN mark.
 func (d *Difference) congested() bool {
 	return d.Packet() != nil &&
 		slices.ContainsFunc(
@@ -65,12 +68,12 @@ func (d *Difference) congested() bool {
 		)
 }
 
-// Differences are all that are known in answers to packets.
+// Differences are the known differences between responses.
 var Differences = []Known{
 	{
 		Name: "malformed packet",
-		Reason: "a packet whose lengths are no packet's is dropped before anything else is " +
-			"looked at; rxe refuses or executes it",
+		Reason: "goroce drops a packet with inconsistent lengths before any other check; rxe " +
+			"refuses or executes it",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p.malformed() && len(d.Ours) == 0 && len(d.Theirs) > 0
@@ -78,16 +81,17 @@ var Differences = []Known{
 	},
 	{
 		Name: "duplicate without AckReq",
-		Reason: "rxe acknowledges every duplicate SEND and WRITE, goroce those that ask for " +
-			"it: the one that has to be answered carries AckReq",
+		Reason: "rxe acknowledges every duplicate SEND and WRITE, goroce only those with " +
+			"AckReq, which are the ones that need a response",
 		is: func(d *Difference, p *Packet) bool {
 			return p.message() && !p.AckReq && ack(d.Theirs) && len(d.Ours) == 0
 		},
 	},
 	{
 		Name: "PSN of a repeated ACK",
-		Reason: "rxe repeats its last ACK, goroce acknowledges all that it has executed, READs " +
-			"and what asked for no ACK included: before its first, rxe says PSN 0xffffff",
+		Reason: "rxe repeats its last ACK; goroce acknowledges everything that it has " +
+			"executed, including READs and requests without AckReq; the PSN of rxe before its " +
+			"first ACK is 0xffffff",
 		is: func(d *Difference, p *Packet) bool {
 			return p.message() && ack(d.Theirs) && ack(d.Ours) &&
 				d.Theirs[0].MSN == d.Ours[0].MSN &&
@@ -96,17 +100,17 @@ var Differences = []Known{
 	},
 	{
 		Name: "MSN of a repeated response",
-		Reason: "of a duplicate READ or atomic goroce repeats the response as it was, rxe has " +
-			"the newest MSN in it; requesters go by the PSN",
+		Reason: "goroce repeats the response to a READ or atomic unchanged, rxe with the " +
+			"newest MSN; requesters use the PSN",
 		is: func(d *Difference, p *Packet) bool {
-			return !p.message() && equalBut(d.Ours, d.Theirs, func(a *Answer) { a.MSN = 0 }) &&
+			return !p.message() && equalBut(d.Ours, d.Theirs, func(a *Response) { a.MSN = 0 }) &&
 				d.Ours[0].MSN < d.Theirs[0].MSN
 		},
 	},
 	{
-		Name: "sequence NAK behind an RNR NAK",
-		Reason: "a packet behind one that was answered with an RNR NAK is out of sequence, " +
-			"and the requester knows: goroce drops it, rxe says so once",
+		Name: "sequence NAK after an RNR NAK",
+		Reason: "a packet after one that got an RNR NAK is out of sequence, which the " +
+			"requester knows already: goroce drops it, rxe sends one NAK",
 		is: func(d *Difference, _ *Packet) bool {
 			n := len(d.Ours)
 			return len(d.Theirs) == n+1 && slices.Equal(d.Theirs[:n], d.Ours) &&
@@ -116,8 +120,8 @@ var Differences = []Known{
 	},
 	{
 		Name: "duplicate READ of other memory",
-		Reason: "a duplicate READ has to ask for what the PSN stood for; rxe reads anything " +
-			"inside the first request's memory",
+		Reason: "a duplicate READ must request the same memory as the first one at its PSN; " +
+			"rxe reads anything inside the first request's memory",
 		is: func(d *Difference, p *Packet) bool {
 			return p.Op == wire.RCReadRequest && len(d.Ours) == 0 && len(d.Theirs) > 0 &&
 				d.Theirs[0].Op.Info().Kind == wire.ReadResponse
@@ -125,19 +129,21 @@ var Differences = []Known{
 	},
 	{
 		Name: "duplicate READ of a part",
-		Reason: "the response to the duplicate is one of its own, from FIRST or ONLY on, as hfi1 " +
-			"and qib have it; rxe goes on in the old one unless asked for its beginning",
+		Reason: "goroce responds with a message of its own that begins with FIRST or ONLY, as " +
+			"hfi1 and qib do; rxe continues the old one, unless its beginning is requested",
 		is: func(d *Difference, p *Packet) bool {
 			return p.Op == wire.RCReadRequest &&
-				equalBut(d.Ours, d.Theirs, func(a *Answer) { a.Op, a.Syndrome, a.MSN = 0, 0, 0 }) &&
+				equalBut(d.Ours, d.Theirs, func(a *Response) {
+					a.Op, a.Syndrome, a.MSN = 0, 0, 0
+				}) &&
 				d.Ours[0].Op.Info().First &&
 				!d.Theirs[0].Op.Info().First
 		},
 	},
 	{
 		Name: "SEND longer than its receive",
-		Reason: "an invalid request; rxe of Linux 6.1 takes the receive for malformed and " +
-			"says remote operational error",
+		Reason: "an invalid request; rxe of Linux 6.1 treats the receive as malformed and " +
+			"sends a remote operational error",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p.kind() == wire.Send && nak(d.Ours, wire.NakInvalidRequest) &&
@@ -146,8 +152,8 @@ var Differences = []Known{
 	},
 	{
 		Name: "length of a SEND's packet",
-		Reason: "FIRST and MIDDLE have to be of the path MTU, LAST not empty, none longer; " +
-			"rxe of Linux 6.1 does not check SENDs",
+		Reason: "FIRST and MIDDLE must have the length of the path MTU, LAST must not be " +
+			"empty, and no packet longer; rxe of Linux 6.1 does not check SENDs",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p.kind() == wire.Send && p.misfits(d.Case) &&
@@ -156,10 +162,9 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "wrong request, and no receive for it",
-		Reason: "two faults: goroce says what is wrong with the request, rxe that nothing can be " +
-			"received",
-		Ends: true,
+		Name:   "invalid request without a receive",
+		Reason: "two errors: goroce reports the invalid request, rxe the missing receive",
+		Ends:   true,
 		is: func(d *Difference, p *Packet) bool {
 			wrong := p.kind() == wire.Send && p.misfits(d.Case) || p.invalid(d.Case)
 			return wrong && nak(d.Ours, wire.NakInvalidRequest) && len(d.Theirs) == 1 &&
@@ -167,9 +172,9 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "place of a WRITE's packet",
-		Reason: "FIRST and MIDDLE have to be of the path MTU, and LAST or ONLY to end the " +
-			"message; rxe looks only at what is left of it",
+		Name: "position of a WRITE's packet",
+		Reason: "FIRST and MIDDLE must have the length of the path MTU, and LAST or ONLY must " +
+			"end the message; rxe checks only the remaining length",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p.misplaced(d.Case) && nak(d.Ours, wire.NakInvalidRequest) &&
@@ -178,8 +183,8 @@ var Differences = []Known{
 	},
 	{
 		Name: "SEND with invalidate of an ordinary region",
-		Reason: "only what was registered for it may be invalidated; rxe of Linux 6.1 " +
-			"invalidates any region, and where it does not, sends no NAK",
+		Reason: "only a region that was registered for it may be invalidated; rxe of Linux " +
+			"6.1 invalidates any region, and if it does not, sends no NAK",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p.Op.Info().Inv && nak(d.Ours, wire.NakRemoteAccess) &&
@@ -187,18 +192,19 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "two faults at once",
-		Reason: "the request is invalid in itself and not allowed by its key, too, and which " +
-			"is found first is free: goroce says invalid request, rxe remote access error",
+		Name: "two errors at once",
+		Reason: "the request is invalid and not permitted by its key, and the order of the " +
+			"checks is free: goroce reports an invalid request, rxe a remote access error",
 		is: func(d *Difference, p *Packet) bool {
 			return p.invalid(d.Case) && nak(d.Ours, wire.NakInvalidRequest) &&
 				nak(d.Theirs, wire.NakRemoteAccess)
 		},
 	},
 	{
-		Name:   "more READs and atomics at once than max_dest_rd_atomic",
-		Reason: "an invalid request; rxe answers one after the other, and does not count",
-		Ends:   true,
+		Name: "more READs and atomics at once than max_dest_rd_atomic",
+		Reason: "an invalid request; rxe does not count them, and responds to one after the " +
+			"other",
+		Ends: true,
 		is: func(d *Difference, _ *Packet) bool {
 			n := len(d.Ours)
 			return d.At-d.From >= d.Case.Reads && n > 0 &&
@@ -206,11 +212,11 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "READ that a WRITE behind it overtakes",
-		Reason: "of a READ and a WRITE without a fence the order is free; goroce reads when " +
-			"the response leaves, rxe when the request comes",
+		Name: "READ overtaken by a later WRITE",
+		Reason: "without a fence, the order of a READ and a later WRITE is free; goroce reads " +
+			"memory when the response leaves, rxe when the request arrives",
 		is: func(d *Difference, _ *Packet) bool {
-			return d.At > d.From && equalBut(d.Ours, d.Theirs, func(a *Answer) {
+			return d.At > d.From && equalBut(d.Ours, d.Theirs, func(a *Response) {
 				if a.Op.Info().Kind == wire.ReadResponse {
 					a.Sum = 0
 				}
@@ -218,9 +224,8 @@ var Differences = []Known{
 		},
 	},
 	{
-		Name: "duplicate atomic that never was",
-		Reason: "the PSN is that of a READ; rxe answers with memory of its own that never " +
-			"held a result",
+		Name:   "duplicate atomic without an original",
+		Reason: "the PSN is that of a READ; rxe responds with memory that never held a result",
 		is: func(d *Difference, p *Packet) bool {
 			return p.Op.Info().AtomicETH && len(d.Ours) == 0 && len(d.Theirs) == 1 &&
 				d.Theirs[0].Op == wire.RCAtomicAck
@@ -228,12 +233,12 @@ var Differences = []Known{
 	},
 }
 
-// Leftovers are all that are known in what packets did beside being answered.
+// Leftovers are the known differences between effects of packets other than responses.
 var Leftovers = []Known{
 	{
-		Name: "receive that was begun when the queue pair failed",
-		Reason: "goroce says what was wrong with it, or flushes it; rxe says what the " +
-			"requester is told, a remote error of its own peer",
+		Name: "receive in progress when the queue pair fails",
+		Reason: "goroce completes it with the error or flushes it; rxe completes it with the " +
+			"remote error that it sends to the requester",
 		is: func(d *Difference, _ *Packet) bool {
 			a, b := d.OurEffect, d.TheirEffect
 			return a.State == transport.Errored && a.State == b.State && a.Memory == b.Memory &&
@@ -241,8 +246,8 @@ var Leftovers = []Known{
 		},
 	},
 	{
-		Name:   "malformed packet that got no answer",
-		Reason: "as with an answer; of UC rxe drops the message with it",
+		Name:   "malformed packet without a response",
+		Reason: "as with a response; for UC, rxe also drops its message",
 		Ends:   true,
 		is: func(d *Difference, p *Packet) bool {
 			return p != nil && p.malformed() && d.onlyTheirs() ||
@@ -250,8 +255,8 @@ var Leftovers = []Known{
 		},
 	},
 	{
-		Name:   "length or place of a packet of UC",
-		Reason: "as of RC: it ends the message; rxe executes it",
+		Name:   "length or position of a UC packet",
+		Reason: "as for RC, it ends the message; rxe executes it",
 		Ends:   true,
 		is: func(d *Difference, p *Packet) bool {
 			return p != nil && d.Case.Type == transport.UC &&
@@ -260,9 +265,9 @@ var Leftovers = []Known{
 		},
 	},
 	{
-		Name: "UC message behind one that broke off",
-		Reason: "a FIRST or ONLY begins a message whatever came before; rxe drops it for the " +
-			"one that broke off, and behind a WRITE all that follow",
+		Name: "UC message after an incomplete one",
+		Reason: "a FIRST or ONLY begins a message in any case; rxe drops it because of the " +
+			"incomplete one, and after an incomplete WRITE all later ones",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			if p == nil || d.Case.Type != transport.UC {
@@ -276,26 +281,27 @@ var Leftovers = []Known{
 	},
 	{
 		Name: "datagram or UC SEND longer than its receive",
-		Reason: "dropped, and the receive serves the next one; rxe of Linux 6.1 takes the " +
-			"receive for malformed and fails the queue pair",
+		Reason: "goroce drops it, and the next one uses the receive; rxe of Linux 6.1 treats " +
+			"the receive as malformed and fails the queue pair",
 		Ends: true,
 		is: func(d *Difference, p *Packet) bool {
 			return p != nil && p.kind() == wire.Send && d.Case.Type != transport.RC &&
 				d.OurEffect.State == transport.ReadyToSend &&
 				len(d.OurEffect.Completions) == 0 &&
 				d.TheirEffect.State == transport.Errored &&
-				d.TheirEffect.Completions[0].Status == transport.StatusLocQPOpErr
+				d.TheirEffect.Completions[0].Status == statusLocQPOpErr
 		},
 	},
 }
 
-// onlyOurs reports whether a packet did something to goroce alone, onlyTheirs to rxe alone.
+// onlyOurs reports whether a packet had an effect on goroce alone.
 func (d *Difference) onlyOurs() bool {
 	return d.OurEffect != nil && d.OurEffect.State == d.TheirEffect.State &&
 		len(d.TheirEffect.Completions) == 0 &&
 		d.Effects.TheirsOnly == 0
 }
 
+// onlyTheirs reports whether a packet had an effect on rxe alone.
 func (d *Difference) onlyTheirs() bool {
 	return d.OurEffect != nil && d.OurEffect.State == d.TheirEffect.State &&
 		len(d.OurEffect.Completions) == 0 &&
@@ -307,7 +313,7 @@ func (d *Difference) before(kind func(*Packet) bool) bool {
 	return slices.ContainsFunc(d.Case.Packets[:d.At], func(p Packet) bool { return kind(&p) })
 }
 
-// brokeOff reports whether a message began before, while another went on.
+// brokeOff reports whether an earlier message began while another was incomplete.
 func (d *Difference) brokeOff() bool {
 	inside := false
 	for i := range d.Case.Packets[:d.At] {
@@ -320,10 +326,11 @@ func (d *Difference) brokeOff() bool {
 	return false
 }
 
-// begins reports whether a message of several packets begins.
+// begins reports whether a packet is the first of several of a message.
 func (p *Packet) begins() bool { return p.Op.Info().First && !p.Op.Info().Last }
 
-// sameOrFailed compares completions of a receive queue that failed.
+// sameOrFailed reports whether completions are equal, or both failed: ours with any error, that of
+// rxe with a remote error.
 func sameOrFailed(a, b Completion) bool {
 	return a == b ||
 		a.ID == b.ID && a.Status != transport.StatusSuccess &&
@@ -331,9 +338,9 @@ func sameOrFailed(a, b Completion) bool {
 			b.Status <= transport.StatusRemOpErr
 }
 
-// equalBut compares answers without what clear clears.
-func equalBut(a, b []Answer, clear func(*Answer)) bool {
-	return len(a) > 0 && slices.EqualFunc(a, b, func(x, y Answer) bool {
+// equalBut reports whether responses are equal except for the fields that clear clears.
+func equalBut(a, b []Response, clear func(*Response)) bool {
+	return len(a) > 0 && slices.EqualFunc(a, b, func(x, y Response) bool {
 		clear(&x)
 		clear(&y)
 		return x == y
@@ -342,17 +349,17 @@ func equalBut(a, b []Answer, clear func(*Answer)) bool {
 
 func (p *Packet) kind() wire.Kind { return p.Op.Info().Kind }
 
-// message reports whether a packet is of a SEND or WRITE.
+// message reports whether a packet belongs to a SEND or WRITE.
 func (p *Packet) message() bool { return p.kind() == wire.Send || p.kind() == wire.Write }
 
-// misfits reports whether the payload has not the length that its place in the message asks for.
+// misfits reports whether the length of the payload is wrong for its position in the message.
 func (p *Packet) misfits(c *Case) bool {
 	info := p.Op.Info()
 	n := p.Payload - int(p.Spoilt[SpoilCut]) - int(p.Spoilt[SpoilPad])
 	return n > c.MTU || !info.Last && n != c.MTU || info.Last && !info.First && n <= 0
 }
 
-// misplaced reports whether a packet of a WRITE is none of those that end where their message does,
+// misplaced reports whether a packet of a WRITE ends at another position than its opcode means,
 // although its payload may be what rxe expects next.
 func (p *Packet) misplaced(c *Case) bool {
 	if p.Op.Info().Last {
@@ -367,7 +374,7 @@ func (p *Packet) malformed() bool {
 		!p.Op.Info().Payload && p.Payload > 0
 }
 
-// invalid reports whether a request with a key is wrong whatever the key allows.
+// invalid reports whether a request with a key is invalid whatever the key permits.
 func (p *Packet) invalid(c *Case) bool {
 	const longest = 1 << 31
 	info := p.Op.Info()

@@ -18,8 +18,8 @@ import (
 
 // Theirs is rxe in a guest, in which guest/responder.c creates the queue pairs. Behind each packet
 // goes a READ to a queue pair of its own, the fence: the guest has one processor and handles queue
-// pairs in turn, so when the fence's response is here, all answers to the packet are. Requests that
-// rxe defers, READs, are deferred in order, so the fence is a READ.
+// pairs in turn, so when the fence's response has arrived, so have all responses to the packet.
+// Requests that rxe defers, READs, are deferred in order, so the fence is a READ.
 type Theirs struct {
 	port  *os.File
 	in    io.Writer
@@ -157,30 +157,30 @@ func (t *Theirs) Open(c *Case) (err error) {
 }
 
 // Send implements Responder.
-func (t *Theirs) Send(c *Case, packets []Packet) ([]Answer, error) {
+func (t *Theirs) Send(c *Case, packets []Packet) ([]Response, error) {
 	for i := range packets {
 		t.frames++
 		if _, err := t.port.Write(c.frame(&packets[i], &t.to)); err != nil {
 			return nil, err
 		}
 	}
-	var answers []Answer
+	var responses []Response
 	question := Packet{Op: wire.RCReadRequest, PSN: int32(t.fencePSN)}
 	t.fencePSN = t.fencePSN.Add(1)
 	for range fenceTries {
 		if _, err := t.port.Write(t.fenceCase.frame(&question, &t.fence)); err != nil {
 			return nil, err
 		}
-		closed, err := t.until(c, wire.PSN(question.PSN), &answers)
+		closed, err := t.until(c, wire.PSN(question.PSN), &responses)
 		if err != nil || closed {
-			return answers, err
+			return responses, err
 		}
 	}
 	return nil, ErrGone
 }
 
 // until receives responses up to the fence's.
-func (t *Theirs) until(c *Case, fence wire.PSN, answers *[]Answer) (closed bool, err error) {
+func (t *Theirs) until(c *Case, fence wire.PSN, responses *[]Response) (closed bool, err error) {
 	if err := t.port.SetReadDeadline(time.Now().Add(fencePatience)); err != nil {
 		return false, err
 	}
@@ -205,7 +205,7 @@ func (t *Theirs) until(c *Case, fence wire.PSN, answers *[]Answer) (closed bool,
 			}
 			continue
 		}
-		*answers = append(*answers, c.parseAnswer(frame[:n]))
+		*responses = append(*responses, c.parseResponse(frame[:n]))
 	}
 }
 
@@ -262,12 +262,12 @@ func completion(line string) (w Completion, err error) {
 		&flags,
 		&w.SrcQP,
 	)
-	w.Status, w.Op = transport.Status(status), transport.CompRecv
+	w.Status, w.Op = transport.Status(status), transport.OpRecv
 	if op == opRecvImm {
-		w.Op = transport.CompRecvWriteImm
+		w.Op = transport.OpRecvWriteImm
 	}
-	known := map[int]transport.CompletionFlags{
-		flagGRH: transport.WithGRH, flagImm: transport.WithImm, flagInv: transport.WithInv,
+	known := map[int]completionFlags{
+		flagGRH: withGRH, flagImm: withImm, flagInv: withInv,
 	}
 	for theirs, ours := range known {
 		if flags&theirs != 0 {

@@ -97,7 +97,8 @@ func (c Cell) congestion() string {
 // handle; in proportion to it, the periods are longer and the steps smaller than for 40 Gb/s.
 const (
 	swift = "swift:base_target=10ms,init_cwnd=16,max_cwnd=256"
-	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms,byte_counter=125KB,window=1MB"
+	dcqcn = "dcqcn:max_rate=100Mb/s,ai=1Mb/s,hai=1Mb/s,period=10ms,alpha_period=10ms," +
+		"byte_counter=125KB,window=1MB"
 )
 
 // Bounds of our congestion control's decisions in a watched cell.

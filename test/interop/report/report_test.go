@@ -86,8 +86,8 @@ func TestRping(t *testing.T) {
 }
 
 func TestDocument(t *testing.T) {
-	got, err := Document(
-		[]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},{"retransmits":3,"timeouts":4,"cnps":6,"ce_marked":7}]}`))
+	got, err := Document([]byte(`{"results":[{"retransmits":2,"drops":1,"lost":0},` +
+		`{"retransmits":3,"timeouts":4,"cnps":6,"ce_marked":7}]}`))
 	require.NoError(t, err)
 	require.Equal(t, Totals{Retransmits: 5, Timeouts: 4, CNPs: 6, MarkedCE: 7, Drops: 1}, got)
 	require.Equal(t, "retransmits 5, timeouts 4, CNPs 6, CE marks 7, drops 1", got.String())
@@ -96,8 +96,9 @@ func TestDocument(t *testing.T) {
 }
 
 func TestWatch(t *testing.T) {
-	const line = `{"elapsed_s":1.0,"MsgSize":4096,"qpn":1,"cc":"swift","goodput_gbps":0.12,"window_bytes":7693,"rate_gbps":0,` +
-		`"delay_us":496.6,"target_us":533.8,"ce_marked":0,"cnps":2,"retransmits":0,"cuts":{"delay":788,"loss":2},"last_cut":"delay"}` + "\n"
+	const line = `{"elapsed_s":1.0,"MsgSize":4096,"qpn":1,"cc":"swift","goodput_gbps":0.12,` +
+		`"window_bytes":7693,"rate_gbps":0,"delay_us":496.6,"target_us":533.8,"ce_marked":0,` +
+		`"cnps":2,"retransmits":0,"cuts":{"delay":788,"loss":2},"last_cut":"delay"}` + "\n"
 	all, err := Watch([]byte(line + line))
 	require.NoError(t, err)
 	want := Glance{Elapsed: 1, Goodput: 0.12, Window: 7693, Delay: 496.6, Target: 533.8, CNPs: 2,

@@ -11,7 +11,7 @@ import (
 )
 
 // draw writes the throughput of each priority, and the queue, over time.
-func (s *settings) draw(sc *scene) (files []string, err error) {
+func (s *settings) draw(sc *scenario) (files []string, err error) {
 	name := strings.ReplaceAll(strings.ToLower(sc.Name), " ", "-")
 	throughput := figure.Lines("fig8-"+name, "Throughput of each priority, "+sc.Name, "time (s)",
 		"goodput (Gb/s)")

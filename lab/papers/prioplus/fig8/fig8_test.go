@@ -15,20 +15,20 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Real ports, real time, and whatever else the machine does: every message arrives, in order, and
-// every flow below the highest priority stops for the others and resumes after them. How fast is
-// not a test's to say.
+// TestLowerFlowsStopAndResume: with real ports, every message arrives, in order, and every flow below
+// the highest priority stops for the others and resumes after them. The testbed's clock counts
+// rounds, so that other programs on the machine do not matter.
 func TestLowerFlowsStopAndResume(t *testing.T) {
 	s := defaults()
-	// neighbours take each other's place too slowly for a test
+	s.Round = 2 * units.Microsecond
+	// adjacent priorities take over too slowly for a test
 	s.Samples, s.Prios = 1000, []int{0, 2, 4, 7}
 	sv, err := s.survey()
 	require.NoError(t, err)
 	top, err := sv.Channels.Of(sv.Channels.N()-1, sv.Path)
 	require.NoError(t, err)
-	// on a busy machine channels are wide, and round trips long
-	s.Step = max(250*units.Millisecond, 40*top.Limit)
-	sc, err := s.play("PrioPlus", true, sv)
+	s.Step = max(50*units.Millisecond, 40*top.Limit)
+	sc, err := s.run("PrioPlus", true, sv)
 	require.NoError(t, err)
 	require.NoError(t, s.write(t.Output(), sc))
 	for i, g := range sc.Groups {
@@ -44,7 +44,7 @@ func TestLowerFlowsStopAndResume(t *testing.T) {
 	}
 }
 
-// All of the program, with the algorithm alone behind it, and the figures.
+// TestProgram runs all of the program, with the algorithm alone at the end, and the figures.
 func TestProgram(t *testing.T) {
 	dir := t.TempDir()
 	var out, errs strings.Builder
@@ -68,11 +68,11 @@ func TestBadFlags(t *testing.T) {
 		"--rate 1": "--rate 1b/s: want 10Mb/s to 100Gb/s", "--rate x": "x",
 		"--delay -1us": "--delay", "--step 1us": "--step 1us: want 10ms to 1m",
 		"--prio 3": "--prio [3]: want two or more", "--prio 3,2": "each higher",
-		"--prio 2,2": "each higher", "--prio 7,8": "there are --priorities 8, 0 to 7",
+		"--prio 2,2": "each higher", "--prio 7,8": "want --priorities 8, 0 to 7",
 		"--priorities 0": "--priorities 0: want 1 to 256", "--each 0": "--each 0",
-		"--flows 0": "the fluctuation of 0 flows", "--options room=maybe": "room",
+		"--flows 0": "fluctuation of 0 flows", "--options room=maybe": "room",
 		"--size 1":    "--size 1B: want 8B to 1MiB",
-		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is not known",
+		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is unknown",
 		"--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
 		"--out /nowhere":             "--out: stat /nowhere", "what": "what: want flags alone",
 		"--what": "unknown flag",
@@ -87,13 +87,14 @@ func TestBadFlags(t *testing.T) {
 	assert.Contains(t, out.String(), "--realtime")
 }
 
-// A way loses nothing and keeps the order, however little its far end takes at a time.
-func TestWay(t *testing.T) {
+// TestDirection: a direction loses nothing and keeps the order, however little its far end accepts
+// at a time.
+func TestDirection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		source, from := packet.Pipe(packet.PipeOptions{Buffers: 64, Depth: 32})
 		to, sink := packet.Pipe(packet.PipeOptions{Buffers: rapid.IntRange(1, 40).Draw(t,
 			"buffers"), Depth: rapid.IntRange(1, 40).Draw(t, "depth")})
-		w := way{from: from, to: to}
+		w := direction{from: from, to: to}
 		sent, got := byte(0), byte(0)
 		var buf [packet.Burst]packet.Buf
 		for range rapid.IntRange(1, 40).Draw(t, "rounds") {
@@ -105,7 +106,7 @@ func TestWay(t *testing.T) {
 			took := source.Send(packet.ClassData, buf[:n])
 			source.Free(buf[took:n])
 			sent += byte(took)
-			w.carry()
+			w.forward()
 			n = sink.Recv(buf[:rapid.IntRange(0, packet.Burst).Draw(t, "receives")])
 			for i := range n {
 				require.Equal(t, got, buf[i].Data()[0])
@@ -115,7 +116,7 @@ func TestWay(t *testing.T) {
 			sink.Free(buf[:n])
 		}
 		for range 100 {
-			w.carry()
+			w.forward()
 			n := sink.Recv(buf[:])
 			got += byte(n)
 			sink.Free(buf[:n])
@@ -125,11 +126,11 @@ func TestWay(t *testing.T) {
 }
 
 // Two priorities, judged by hand: the higher one takes over in its second bin, and the lower one
-// again in the third after it ended.
+// again in the third bin after the higher one ended.
 func TestActs(t *testing.T) {
 	s := defaults()
 	s.Rate, s.Step = units.Gbps, bins*units.Millisecond
-	full := s.carries(units.Millisecond)
+	full := s.capacity(units.Millisecond)
 	low, high := &group{Priority: 2, Bytes: make([]float64, 4*bins)}, &group{Priority: 5,
 		Bytes: make([]float64, 4*bins)}
 	for b := range 3 * bins {
@@ -142,16 +143,16 @@ func TestActs(t *testing.T) {
 			high.Bytes[b] = full
 		}
 	}
-	acts := s.acts(&scene{Groups: []*group{low, high}, Step: s.Step, Bin: units.Millisecond})
-	require.Len(t, acts, 3)
-	for i, want := range []act{
+	phases := s.phases(&scenario{Groups: []*group{low, high}, Step: s.Step, Bin: units.Millisecond})
+	require.Len(t, phases, 3)
+	for i, want := range []phase{
 		{0, s.Step, "2 starts", 0, []float64{1, 0}, 1, 0},
 		{s.Step, 2 * s.Step, "5 starts", 1, []float64{0, 1}, 1, units.Millisecond},
 		{2 * s.Step, 3 * s.Step, "5 ends", 0, []float64{1, 0}, 1, 2 * units.Millisecond},
 	} {
-		assert.InDeltaSlice(t, want.Shares, acts[i].Shares, 1e-9)
-		acts[i].Shares, want.Shares, acts[i].Link = nil, nil, want.Link
-		assert.Equal(t, want, acts[i])
+		assert.InDeltaSlice(t, want.Shares, phases[i].Shares, 1e-9)
+		phases[i].Shares, want.Shares, phases[i].Link = nil, nil, want.Link
+		assert.Equal(t, want, phases[i])
 	}
 	assert.InDelta(t, 0.98e9/8/1000, full, 0.005e9/8/1000, "98 %% of 1 Gb/s is payload")
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// flow is a connection to the receiver, and the SENDs on it: of one size, so many posted as long as
-// it is active, each with its number at its beginning.
+// flow is a connection to the receiver, with a number of SENDs of one size posted as long as it is
+// active. Each message begins with its number.
 type flow struct {
 	qp, peer *transport.QueuePair
 	id       uint64
@@ -28,24 +28,24 @@ type flow struct {
 	sendElements, recvElement [1]transport.SGE
 }
 
-// errOrder says that messages came out of order, or not as they were sent.
-var errOrder = errors.New("a message is not the one that was due")
+// errOrder reports messages out of order, or not as they were sent.
+var errOrder = errors.New("a message out of order")
 
-// idShift parts identifiers: the flow above, the slot below.
+// idShift separates the parts of identifiers: the flow above, the slot below.
 const idShift = 32
 
-// PathMTU of all flows.
-const pathMTU = transport.MTU4096
+// pathMTU is the path MTU of all flows.
+const pathMTU = 4 * units.KiB
 
-// path is what a flow's congestion control is told. The line that counts is that to the receiver:
-// on the others, which are faster, a packet takes no time, so that there is one link and no hop.
-func (g *stage) path(base units.Duration, id uint64) cc.Path {
+// path returns the path for a flow's congestion control. Only the link to the receiver counts: on
+// the others, which are faster, a packet takes no time, so that there is one link and no hop.
+func (g *testbed) path(base units.Duration, id uint64) cc.Path {
 	return cc.Path{LineRate: g.settings.Rate, BaseRTT: base, Payload: pathMTU,
 		Signals: cc.SignalDelay | cc.SignalEndpoint, Seed: uint32(g.settings.Seed) + uint32(id)}
 }
 
 // connect makes a flow from a node to the receiver.
-func (g *stage) connect(from *node, control cc.Control, base units.Duration, size,
+func (g *testbed) connect(from *node, control cc.Factory, base units.Duration, size,
 	depth int) (*flow, error) {
 	to := g.receiver()
 	f := &flow{id: uint64(len(to.flows) + 1), size: size, depth: depth}
@@ -68,7 +68,7 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		}
 		e.n.flows[f.id] = f
 	}
-	if err := f.qp.Control(algorithm); err != nil {
+	if err := f.qp.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm}); err != nil {
 		return nil, err
 	}
 	offers := [2]wire.Offer{f.qp.Offer(), f.peer.Offer()}
@@ -76,15 +76,16 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 		offers[i].Features &^= wire.FeatureSACK // nothing is lost, and a SACK bounds the window
 	}
 	ends, hosts, nodes := [2]*transport.QueuePair{f.qp, f.peer}, g.net.Hosts(), [2]*node{from, to}
-	psn := [2]wire.PSN{wire.PSN(from.ep.RandomPSN()), wire.PSN(to.ep.RandomPSN())}
+	psn := [2]wire.PSN{wire.PSN(from.ep.Setup().RandomPSN()), wire.PSN(to.ep.Setup().RandomPSN())}
 	for i, qp := range ends {
 		peer := 1 - i
-		err := qp.Connect(transport.InitAttr{}, transport.RTRAttr{
+		err := qp.Connect(transport.QPAttr{
 			Path:    transport.AddressVector{IP: hosts[g.index(nodes[peer])].Addrs()[0].Addr()},
 			PathMTU: pathMTU, DestQPN: ends[peer].Num, RecvPSN: psn[peer], MinRNRTimer: 12,
-			Extension: wire.Agree(offers[i], offers[peer]),
-		}, transport.RTSAttr{SendPSN: psn[i], Timeout: 18, RetryCount: 7,
-			RNRRetry: 7}) // 1.07 s: a machine that is busy stalls
+			Extension: wire.Agree(offers[i], offers[peer]), SendPSN: psn[i],
+			Timeout:    18, // 1.07 s: a busy machine stalls
+			RetryCount: 7, RNRRetry: 7,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -98,7 +99,7 @@ func (g *stage) connect(from *node, control cc.Control, base units.Duration, siz
 	return f, nil
 }
 
-func (g *stage) index(n *node) int {
+func (g *testbed) index(n *node) int {
 	for i := range g.nodes {
 		if g.nodes[i] == n {
 			return i
@@ -114,7 +115,7 @@ func (f *flow) expect(slot int) error {
 	return f.peer.PostRecv(&f.receive)
 }
 
-// fill posts what the send queue has room for.
+// fill posts as many messages as the send queue has room for.
 func (f *flow) fill() error {
 	for f.active && f.posted-f.completed < uint64(f.depth) {
 		at := int(f.posted%uint64(f.depth)) * f.size
@@ -129,10 +130,10 @@ func (f *flow) fill() error {
 	return nil
 }
 
-// settled says whether everything that was posted has arrived and was acknowledged.
+// settled reports whether every posted message has arrived and was acknowledged.
 func (f *flow) settled() bool { return !f.active && f.completed == f.posted && f.seen == f.posted }
 
-// reap takes completions of the node's flows, and lets them send on.
+// reap polls completions of the node's flows, and lets them continue to send.
 func (n *node) reap(now units.Time) error {
 	for {
 		got := n.cq.Poll(n.wcs[:])
@@ -142,7 +143,7 @@ func (n *node) reap(now units.Time) error {
 			if wc.Status != transport.StatusSuccess {
 				return fmt.Errorf("flow %d: %v", f.id, wc.Status)
 			}
-			if wc.Op != transport.CompRecv {
+			if wc.Op != transport.OpRecv {
 				f.completed++
 				continue
 			}
@@ -156,11 +157,11 @@ func (n *node) reap(now units.Time) error {
 	}
 }
 
-// take looks at a message that arrived.
+// take handles a message that arrived.
 func (f *flow) take(slot, length int, now units.Time) error {
 	if number := binary.LittleEndian.Uint64(f.in.Bytes()[slot*f.size:]); number != f.seen ||
 		length != f.size {
-		return fmt.Errorf("flow %d: message %d of %d bytes, due is %d of %d: %w", f.id, number,
+		return fmt.Errorf("flow %d: got message %d of %d bytes, want %d of %d: %w", f.id, number,
 			length, f.seen, f.size, errOrder)
 	}
 	f.seen++

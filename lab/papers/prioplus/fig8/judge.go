@@ -8,37 +8,37 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dominant is the share of what arrives that a priority must have to have taken over, and for how
-// many bins.
+// A takeover is the share dominant of all that arrives, in this many bins in a row.
 const (
 	dominant = 0.9
 	lasting  = 3
 )
 
-// carries is what the bottleneck brings of messages in a bin: the payload of full packets.
-func (s *settings) carries(bin units.Duration) float64 {
+// capacity returns the message bytes that the bottleneck carries in a bin: the payload of full
+// packets.
+func (s *settings) capacity(bin units.Duration) float64 {
 	// Ethernet, IPv4, UDP, BTH, ICRC, check sequence, preamble and gap
 	const around = 14 + 20 + 8 + 12 + 4 + 4 + 20
 	return float64(s.Rate.Bytes(bin)) * float64(pathMTU) / float64(pathMTU+around)
 }
 
-// act is the time between two steps.
-type act struct {
+// phase is the time between two steps.
+type phase struct {
 	From, To units.Duration
 	Event    string
-	Leader   int       // index of the highest group that is there
+	Leader   int       // index of the highest active group
 	Shares   []float64 // of the link, of each group in the second half
 	Link     float64   // all of them
-	// Takeover is how long the leader took until nine tenths of what arrived were its own;
-	// negative: not within the act.
+	// Takeover is how long the leader took until it had nine tenths of what arrived; negative: not
+	// within the phase.
 	Takeover units.Duration
 }
 
-// acts judges a scene.
-func (s *settings) acts(sc *scene) (acts []act) {
+// phases judges the phases of a scenario.
+func (s *settings) phases(sc *scenario) (phases []phase) {
 	n := len(sc.Groups)
 	for k := range 2*n - 1 {
-		a := act{From: units.Duration(k) * sc.Step, To: units.Duration(k+1) * sc.Step,
+		a := phase{From: units.Duration(k) * sc.Step, To: units.Duration(k+1) * sc.Step,
 			Leader: min(k, 2*n-2-k), Takeover: -1}
 		a.Event = fmt.Sprintf("%d starts", sc.Groups[a.Leader].Priority)
 		if k >= n {
@@ -46,7 +46,7 @@ func (s *settings) acts(sc *scene) (acts []act) {
 		}
 		first, last := k*bins, (k+1)*bins
 		for _, g := range sc.Groups {
-			share := sum(g.Bytes[first+bins/2:last]) / (s.carries(sc.Bin) * bins / 2)
+			share := sum(g.Bytes[first+bins/2:last]) / (s.capacity(sc.Bin) * bins / 2)
 			a.Shares = append(a.Shares, share)
 			a.Link += share
 		}
@@ -63,9 +63,9 @@ func (s *settings) acts(sc *scene) (acts []act) {
 				a.Takeover = units.Duration(b-lasting+1-first) * sc.Bin
 			}
 		}
-		acts = append(acts, a)
+		phases = append(phases, a)
 	}
-	return acts
+	return phases
 }
 
 func sum(xs []float64) (total float64) {
@@ -75,8 +75,8 @@ func sum(xs []float64) (total float64) {
 	return total
 }
 
-// write prints what a scene was.
-func (s *settings) write(w io.Writer, sc *scene) error {
+// write prints the results of a scenario.
+func (s *settings) write(w io.Writer, sc *scenario) error {
 	fmt.Fprintf(w, "\n%s: %d rounds in %.2f s, of which other programs had the core for %.1f %%\n",
 		sc.Name, sc.Rounds, sc.Took.Seconds(),
 		100*float64(sc.Absent)/float64(sc.Took))
@@ -86,7 +86,7 @@ func (s *settings) write(w io.Writer, sc *scene) error {
 		fmt.Fprintf(t, "share of %d\t", g.Priority)
 	}
 	fmt.Fprintln(t, "link used\t")
-	for _, a := range s.acts(sc) {
+	for _, a := range s.phases(sc) {
 		took := "-"
 		if a.Takeover >= 0 {
 			took = (a.Takeover + sc.Bin).String()

@@ -1,8 +1,9 @@
 // Command fig8 is figure 8 of the PrioPlus paper with real endpoints in real time: see --help.
 //
-// A [stage] is endpoints on DPDK ports and a switch between them: the fabric's, which one core lets
-// run up to the present in each round, between polls of the endpoints. A [cable] joins a port to a
-// host of the network. First the idle path is measured (bench/channels); then a [scene] is played
+// A [testbed] is endpoints on DPDK ports and a switch between them: the fabric's, which one core
+// advances to the present in each round, between polls of the endpoints. A [bridge] joins a port to
+// a
+// host of the network. First the idle path is measured (bench/channels); then a [scenario] is run
 // with PrioPlus in the channels that follow from that, and with Swift alone.
 package main
 
@@ -22,7 +23,7 @@ const name = "fig8"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	// the polling goroutine never gives its P back
+	// the polling goroutine never yields its P
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	s := defaults()
 	err := s.read(args, stdout)
@@ -58,7 +59,7 @@ func (s *settings) read(args []string, stdout io.Writer) error {
 	return s.validate()
 }
 
-// show measures, plays, prints and draws.
+// show measures, runs, prints and draws.
 func (s *settings) show(w io.Writer) error {
 	fmt.Fprintf(w, "the idle path, %v to the receiver, %v a link:\n\n", s.Rate, s.Delay)
 	sv, err := s.survey()
@@ -71,16 +72,16 @@ func (s *settings) show(w io.Writer) error {
 	if s.competes != nil {
 		fmt.Fprintf(w, "\n%v: other programs compete for the polling core\n", s.competes)
 	}
-	scenes := []bool{true}
+	variants := []bool{true}
 	if s.Alone {
-		scenes = append(scenes, false)
+		variants = append(variants, false)
 	}
-	for _, plus := range scenes {
+	for _, plus := range variants {
 		title := "PrioPlus"
 		if !plus {
 			title = "Swift alone"
 		}
-		sc, err := s.play(title, plus, sv)
+		sc, err := s.run(title, plus, sv)
 		if err != nil {
 			return err
 		}

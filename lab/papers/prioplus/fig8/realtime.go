@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// realtime takes the calling thread out of the competition for its core, as a core that polls ports
-// is (sched(7): SCHED_FIFO, at the lowest priority). The answer undoes it.
+// realtime gives the calling thread priority over other programs on its core, as cores that poll
+// ports have (sched(7): SCHED_FIFO, at the lowest priority). It returns a function that undoes it.
 func realtime() (undo func(), err error) {
 	was, err := unix.SchedGetAttr(0, 0)
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// settings are the command line.
+// settings are the flags of the command line.
 type settings struct {
 	Rate       units.BitRate
 	Delay      units.Duration
@@ -33,11 +33,13 @@ type settings struct {
 	Seed       uint64
 	Out        string
 	Patience   units.Duration // that messages arrive
+	// Round is the time that each round takes on the testbed's clock; 0 means real time.
+	Round units.Duration
 
-	competes error // why the polling core is not its own, though it was asked for
+	competes error // why the polling core is shared, although realtime was requested
 }
 
-// text makes what reads and prints itself a flag.
+// text makes a flag of a value that reads and prints itself.
 type text[T any] struct {
 	to    *T
 	parse func(string) (T, error)
@@ -73,17 +75,17 @@ func (s *settings) flags() *pflag.FlagSet {
 	f.Var(text[units.BitRate]{&s.Rate, units.ParseBitRate, "rate"}, "rate",
 		"of the link to the receiver, the bottleneck")
 	f.Var(text[units.Duration]{&s.Delay, units.ParseDuration, "duration"}, "delay",
-		"of each link, one way: there are four to a round trip")
+		"of each link, one way: there are four in a round trip")
 	f.Var(text[units.Duration]{&s.Step, units.ParseDuration, "duration"}, "step",
 		"between two starts, or two ends")
-	f.IntSliceVar(&s.Prios, "prio", s.Prios, "`priorities`, the lowest first; those of the "+
-		"paper's figure, which counts from 1, are these")
+	f.IntSliceVar(&s.Prios, "prio", s.Prios, "`priorities`, the lowest first; the default is the "+
+		"paper's figure, which counts from 1")
 	f.IntVar(&s.Priorities, "priorities", s.Priorities,
 		"`number` of priorities in the table of channels")
 	f.IntVar(&s.Each, "each", s.Each, "`flows` of each priority, on one host")
-	f.IntVar(&s.Flows, "flows", s.Flows, "`flows` that A is wide enough for; with these A is "+
-		"some four packets, as the paper's 3.2us are on its\n10Gb/s, and with the two that there "+
-		"are not half a packet")
+	f.IntVar(&s.Flows, "flows", s.Flows, "`flows` for which A is wide enough; with the default A "+
+		"is about four packets, as the paper's 3.2us are\non its 10Gb/s, and with the two that "+
+		"there are it is less than half a packet")
 	f.Var(text[cc.Spec]{&s.Inner, cc.Parse, "algorithm"}, "cc",
 		"congestion control inside PrioPlus: swift, with parameters")
 	f.StringVar(&s.Options, "options", "", "more `parameters` of the table of channels, such as "+
@@ -92,11 +94,11 @@ func (s *settings) flags() *pflag.FlagSet {
 	f.IntVar(&s.Samples, "samples", s.Samples,
 		"`number` of delays of each kind to measure first, on the idle path")
 	f.BoolVar(&s.Alone, "alone", s.Alone,
-		"play it again with the algorithm alone, at the same targets (figure 8b)")
+		"run it again with the algorithm alone, at the same targets (figure 8b)")
 	f.IntVar(&s.Core, "core", s.Core, "`CPU` to pin the polling core to (default none)")
 	f.BoolVar(&s.Realtime, "realtime", s.Realtime,
-		"keep other programs off the polling core (SCHED_FIFO), where that is allowed")
-	f.Uint64Var(&s.Seed, "seed", s.Seed, "`number` that keys, PSNs and lots begin with")
+		"keep other programs off the polling core (SCHED_FIFO) if permitted")
+	f.Uint64Var(&s.Seed, "seed", s.Seed, "`seed` of keys, PSNs and random numbers")
 	f.StringVar(&s.Out, "out", s.Out, "`folder` for the figures")
 	return f
 }
@@ -118,7 +120,7 @@ func (s *settings) validate() error {
 		"--prio %v: want two or more, each higher than the one before", s.Prios)
 	when(s.Priorities < 1 || s.Priorities > 256, "--priorities %d: want 1 to 256", s.Priorities)
 	when(len(s.Prios) > 0 && (s.Prios[0] < 0 || s.Prios[len(s.Prios)-1] >= s.Priorities),
-		"--prio %v: there are --priorities %d, 0 to %d", s.Prios, s.Priorities, s.Priorities-1)
+		"--prio %v: want --priorities %d, 0 to %d", s.Prios, s.Priorities, s.Priorities-1)
 	when(s.Each < 1 || s.Each > 64, "--each %d: want 1 to 64", s.Each)
 	when(s.Message < 8 || s.Message > units.MiB, "--size %v: want 8B to 1MiB", s.Message)
 	when(s.Samples < 10 || s.Samples > 1_000_000, "--samples %d: want 10 to 1000000", s.Samples)
@@ -127,17 +129,17 @@ func (s *settings) validate() error {
 	}
 	info, err := os.Stat(s.Out)
 	when(err != nil, "--out: %w", err)
-	when(err == nil && !info.IsDir(), "--out %s: no folder", s.Out)
+	when(err == nil && !info.IsDir(), "--out %s: not a folder", s.Out)
 	return errors.Join(problems...)
 }
 
-// wanted is what the table of channels is for.
+// wanted returns what the table of channels is for.
 func (s *settings) wanted() channels.Wanted {
 	return channels.Wanted{Priorities: s.Priorities, Flows: s.Flows, Inner: s.Inner,
 		Options: s.Options}
 }
 
-// alone is the algorithm with the W_AI that it has inside PrioPlus, so that there are always
+// alone returns the algorithm with the W_AI that it has inside PrioPlus, so that there are always
 // parameters.
 func (s *settings) alone() string {
 	const ai = "ai=0.15" // PrioPlus section 5 implies 150 B, in packets of 1000 B

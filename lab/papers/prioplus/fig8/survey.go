@@ -7,16 +7,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// survey measures the idle path of this very stage, as bench/roce_channels does, and makes the
-// table of channels.
+// survey measures the idle path of a test bed, as bench/roce_channels does, and makes the table of
+// channels.
 func (s *settings) survey() (*channels.Survey, error) {
-	g, err := build(s, 1)
+	g, err := newTestbed(s, 1)
 	if err != nil {
 		return nil, err
 	}
 	defer g.close()
 	gauge := &channels.Gauge{Samples: s.Samples}
-	// the base is what it is to find
+	// the base RTT is not known yet
 	f, err := g.connect(g.nodes[0], gauge, units.Microsecond, int(pathMTU), 256)
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *settings) survey() (*channels.Survey, error) {
 	deadline := g.now().Add(takes)
 	err = g.run(func(now units.Time) (bool, error) {
 		if now.After(deadline) {
-			return true, fmt.Errorf("--samples %d: they did not come within %v", s.Samples, takes)
+			return true, fmt.Errorf("--samples %d: not complete within %v", s.Samples, takes)
 		}
 		return gauge.Done(), f.fill()
 	})

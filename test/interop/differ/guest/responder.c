@@ -1,10 +1,10 @@
-// The peer's half of package differ: queue pairs of Linux's soft-RoCE that only answer. It reads
-// lines and answers each with lines, the last of which begins with "ok" or "error".
+// The peer's half of package differ: queue pairs of Linux's soft-RoCE that only respond. It reads
+// commands and prints the output of each, whose last line begins with "ok" or "error".
 //
 //   open SLOT TYPE MTU ACCESS RECVS RECVLEN READS TIMER PSN QKEY GID SOURCE DESTQP
-//        a queue pair in RTS that expects PSN from GID; MTU is ibv_mtu's code, SOURCE a GID's index.
-//        Slot 1 has fresh regions, whose addresses and keys it prints
-//   look SLOT       prints its state and next PSN, its new completions and what the regions hold
+//        makes a queue pair in RTS that expects PSN from GID; MTU is the code of ibv_mtu, SOURCE
+//        the index of a GID. For slot 1 it fills the regions and prints their addresses and keys
+//   look SLOT       prints its state and next PSN, its new completions and hashes of the regions
 //   close SLOT      destroys it
 //   dump REGION     prints its bytes in hexadecimal
 //
@@ -20,16 +20,21 @@
 
 enum { REGIONS = 5, SIZE = 16384, SLOTS = 2, DEPTH = 64, LOCAL = 3, OTHER = 4 };
 
+enum {
+    ALL = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |
+          IBV_ACCESS_REMOTE_ATOMIC
+};
+
 static const int accesses[REGIONS] = {
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+    ALL,
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE,
     IBV_ACCESS_REMOTE_READ,
     IBV_ACCESS_LOCAL_WRITE,
-    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC,
+    ALL,
 };
 
 static struct ibv_context *context;
-static struct ibv_pd *domains[2]; // the second has region OTHER alone
+static struct ibv_pd *domains[2]; // the second one for region OTHER
 static uint8_t *memories[REGIONS];
 static struct ibv_mr *regions[REGIONS];
 static struct ibv_cq *queues[SLOTS];
@@ -41,7 +46,7 @@ static void die(const char *what) {
     exit(1);
 }
 
-// renew gives the regions their bytes, and new keys: a SEND with invalidate may have ended one.
+// renew fills the regions and registers them again: a SEND with invalidate may have ended one.
 static void renew(void) {
     for (int r = 0; r < REGIONS; r++) {
         uint8_t *memory = memories[r];
@@ -87,15 +92,18 @@ struct settings {
 };
 
 static int to_init(struct ibv_qp *qp, const struct settings *s) {
-    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = s->access, .qkey = s->qkey};
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1,
+        .qp_access_flags = s->access, .qkey = s->qkey};
     int mask = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT;
-    return ibv_modify_qp(qp, &a, mask | (s->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS));
+    mask |= s->type == IBV_QPT_UD ? IBV_QP_QKEY : IBV_QP_ACCESS_FLAGS;
+    return ibv_modify_qp(qp, &a, mask);
 }
 
 static int to_rtr(struct ibv_qp *qp, const struct settings *s) {
-    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR, .path_mtu = s->mtu, .dest_qp_num = s->dest, .rq_psn = s->psn,
-        .max_dest_rd_atomic = s->reads, .min_rnr_timer = s->timer,
-        .ah_attr = {.is_global = 1, .port_num = 1, .grh = {.sgid_index = s->source, .hop_limit = 64}}};
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTR, .path_mtu = s->mtu, .dest_qp_num = s->dest,
+        .rq_psn = s->psn, .max_dest_rd_atomic = s->reads, .min_rnr_timer = s->timer,
+        .ah_attr = {.is_global = 1, .port_num = 1,
+            .grh = {.sgid_index = s->source, .hop_limit = 64}}};
     int mask = IBV_QP_STATE;
     if (!inet_pton(AF_INET6, s->gid, &a.ah_attr.grh.dgid)) {
         return -1;
@@ -110,7 +118,8 @@ static int to_rtr(struct ibv_qp *qp, const struct settings *s) {
 }
 
 static int to_rts(struct ibv_qp *qp, const struct settings *s) {
-    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS, .sq_psn = 1, .timeout = 16, .retry_cnt = 7, .rnr_retry = 7, .max_rd_atomic = 1};
+    struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS, .sq_psn = 1, .timeout = 16, .retry_cnt = 7,
+        .rnr_retry = 7, .max_rd_atomic = 1};
     int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
     if (s->type == IBV_QPT_RC) {
         mask |= IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC;
@@ -120,7 +129,8 @@ static int to_rts(struct ibv_qp *qp, const struct settings *s) {
 
 static int post(struct ibv_qp *qp, const struct settings *s) {
     for (unsigned i = 0; i < s->recvs; i++) {
-        struct ibv_sge sge = {.addr = (uintptr_t)memories[LOCAL] + (uint64_t)i * s->length, .length = s->length, .lkey = regions[LOCAL]->lkey};
+        struct ibv_sge sge = {.addr = (uintptr_t)memories[LOCAL] + (uint64_t)i * s->length,
+            .length = s->length, .lkey = regions[LOCAL]->lkey};
         struct ibv_recv_wr *bad, wr = {.wr_id = i, .sg_list = &sge, .num_sge = 1};
         if (ibv_post_recv(qp, &wr, &bad)) {
             return -1;
@@ -131,11 +141,14 @@ static int post(struct ibv_qp *qp, const struct settings *s) {
 
 static void open_pair(const char *line) {
     struct settings s;
-    if (sscanf(line, "open %u %u %u %u %u %u %u %u %u %u %63s %u %u", &s.slot, &s.type, &s.mtu, &s.access, &s.recvs, &s.length,
-            &s.reads, &s.timer, &s.psn, &s.qkey, s.gid, &s.source, &s.dest) != 13 || s.slot >= SLOTS || pairs[s.slot]) {
+    int fields = sscanf(line, "open %u %u %u %u %u %u %u %u %u %u %63s %u %u", &s.slot, &s.type,
+        &s.mtu, &s.access, &s.recvs, &s.length, &s.reads, &s.timer, &s.psn, &s.qkey, s.gid,
+        &s.source, &s.dest);
+    if (fields != 13 || s.slot >= SLOTS || pairs[s.slot]) {
         die("open: arguments");
     }
-    struct ibv_qp_init_attr a = {.send_cq = queues[s.slot], .recv_cq = queues[s.slot], .qp_type = s.type,
+    struct ibv_qp_init_attr a = {.send_cq = queues[s.slot], .recv_cq = queues[s.slot],
+        .qp_type = s.type,
         .cap = {.max_send_wr = 1, .max_recv_wr = DEPTH, .max_send_sge = 1, .max_recv_sge = 1}};
     if (s.slot == 1) {
         renew();
@@ -183,8 +196,8 @@ static void look(unsigned slot) {
     printf("state %d %u\n", a.qp_state, a.rq_psn & 0xffffff);
     struct ibv_wc wc;
     while (ibv_poll_cq(queues[slot], 1, &wc) > 0) {
-        printf("done %llu %d %d %u %x %u %u\n", (unsigned long long)wc.wr_id, wc.status, wc.opcode, wc.byte_len, ntohl(wc.imm_data),
-            wc.wc_flags, wc.src_qp);
+        printf("done %llu %d %d %u %x %u %u\n", (unsigned long long)wc.wr_id, wc.status, wc.opcode,
+            wc.byte_len, ntohl(wc.imm_data), wc.wc_flags, wc.src_qp);
     }
     print_memory();
     printf("ok\n");
