@@ -7,22 +7,23 @@ import (
 )
 
 // Bolt's part of the extension (Arslan et al., NSDI 2023). A sender writes flags into each data
-// packet, switches change them, and their sum comes back with the ACKs; a switch with a queue tells
-// the sender itself (SRC).
+// packet, switches change them, and ACKs return their counts. A switch with a queue reports it to
+// the sender (SRC).
 
-// BoltFlags are what sender and switches write into a Bolt TLV.
+// BoltFlags has the flags that the sender and switches write into a Bolt TLV.
 type BoltFlags uint8
 
 // The flags.
 const (
-	BoltFirst BoltFlags = 1  // of the flow's first window: no switch lets it increase
-	BoltLast  BoltFlags = 2  // of the last window: its bandwidth is about to be free
-	BoltINC   BoltFlags = 4  // another window follows; still there at the end: one packet more
-	BoltDEC   BoltFlags = 8  // a queue was met
-	BoltAI    BoltFlags = 16 // once a round trip: additive increase
+	BoltFirst BoltFlags = 1 // of the flow's first window: switches ignore it
+	BoltLast  BoltFlags = 2 // of the last window: its bandwidth is about to become free
+	// another window follows; if a packet arrives with it, the window grows by a packet
+	BoltINC BoltFlags = 4
+	BoltDEC BoltFlags = 8  // a queue was met
+	BoltAI  BoltFlags = 16 // once a round trip: additive increase
 )
 
-// QueueReport is what a switch says of a queue that is too long.
+// QueueReport describes a queue of a switch that is too long.
 type QueueReport struct {
 	Drain units.Duration // until the queue would be empty; on the wire nanoseconds, at most 2³²−1
 	Rate  units.BitRate  // of the link; on the wire in steps of 100 Mb/s
@@ -53,11 +54,12 @@ func queueReport(b []byte) QueueReport {
 // BoltLen is the length of a Bolt.
 const BoltLen = 12
 
-// Bolt is the TLV of a data packet of a flow that Bolt controls: flags, whom a switch may tell, and
-// the longest queue so far. The ICRC takes all of it behind type and length as ones.
+// Bolt is the TLV of a data packet of a flow that Bolt controls: flags, the sender to which
+// switches send their reports, and the longest queue so far. For the ICRC all of it behind type and
+// length counts as ones.
 type Bolt []byte
 
-// Set writes the whole TLV; sender is the queue pair that switches may tell.
+// Set writes the whole TLV; sender is the queue pair for the reports of switches.
 func (t Bolt) Set(flags BoltFlags, sender uint32) {
 	binary.BigEndian.PutUint32(t,
 		uint32(TLVBolt)<<24|BoltLen/4<<16|uint32(flags)<<8|sender>>16&0xff)
@@ -65,20 +67,20 @@ func (t Bolt) Set(flags BoltFlags, sender uint32) {
 	clear(t[6:BoltLen])
 }
 
-// Flags are what is written now.
+// Flags returns the flags.
 func (t Bolt) Flags() BoltFlags { return BoltFlags(t[2]) }
 
-// Sender is the queue pair that sent the packet.
+// Sender returns the queue pair that sent the packet.
 func (t Bolt) Sender() uint32 { return binary.BigEndian.Uint32(t[2:]) & (1<<24 - 1) }
 
-// Report is the longest queue that the packet met; nothing without BoltDEC.
+// Report returns the longest queue that the packet met. It is valid with BoltDEC.
 func (t Bolt) Report() QueueReport { return queueReport(t[6:]) }
 
-// Clear takes flags away.
+// Clear clears flags.
 func (t Bolt) Clear(flags BoltFlags) { t[2] &^= uint8(flags) }
 
-// Congest notes a queue: the packet asks for no increase any more, and of several queues it says
-// the longest. It answers whether this is the first one.
+// Congest records a queue: it clears BoltINC, sets BoltDEC, and keeps the report of the longest
+// queue so far. It reports whether the queue is the first.
 func (t Bolt) Congest(r QueueReport) (first bool) {
 	first = t.Flags()&BoltDEC == 0
 	t.Clear(BoltINC)
@@ -92,11 +94,11 @@ func (t Bolt) Congest(r QueueReport) (first bool) {
 // BoltEchoLen is the length of a BoltEcho.
 const BoltEchoLen = 16
 
-// BoltEcho is the TLV of an XACK that tells what the packets of the flow have said since it began.
-// It counts: an ACK that is lost loses nothing.
+// BoltEcho is the TLV of an XACK with the counts of flags since the flow began. Because it counts,
+// the loss of an ACK loses no information.
 type BoltEcho []byte
 
-// BoltCounts is what a receiver has seen of a flow's packets. Counts are modulo their width.
+// BoltCounts has the counts of flags in a flow's packets, modulo their width.
 type BoltCounts struct {
 	AI, DEC uint16 // packets with the flag
 	INC     uint32
@@ -126,7 +128,7 @@ func (t BoltEcho) Set(c BoltCounts) {
 	c.Report.put(t[10:])
 }
 
-// Counts reads it.
+// Counts returns the counts.
 func (t BoltEcho) Counts() BoltCounts {
 	return BoltCounts{AI: binary.BigEndian.Uint16(t[2:]), INC: binary.BigEndian.Uint32(t[4:]),
 		DEC:    binary.BigEndian.Uint16(t[8:]),

@@ -5,9 +5,9 @@ import "encoding/binary"
 // ECNEchoLen is the length of an ECNEcho.
 const ECNEchoLen = 8
 
-// ECNEcho is the TLV of an XACK that says how many packets of this direction have come with the
-// mark "congestion experienced" since the connection began, modulo 2^32: an ACK that is lost loses
-// none.
+// ECNEcho is the TLV of an XACK with the number of packets of this direction that arrived with the
+// mark "congestion experienced" since the connection began, modulo 2^32. The loss of an ACK loses
+// no mark.
 type ECNEcho []byte
 
 // Set writes the whole TLV, ECNEchoLen bytes.
@@ -16,5 +16,5 @@ func (t ECNEcho) Set(marked uint32) {
 	binary.BigEndian.PutUint32(t[4:], marked)
 }
 
-// Marked is the number of marked packets.
+// Marked returns the number of marked packets.
 func (t ECNEcho) Marked() uint32 { return binary.BigEndian.Uint32(t[4:]) }

@@ -5,14 +5,14 @@ import "encoding/binary"
 // GrantLen is the length of a Grant.
 const GrantLen = 4
 
-// Grant is the TLV of an XDATA that says by which TOKEN its packet left.
+// Grant is the TLV of an XDATA with the number of the TOKEN that released the packet.
 type Grant []byte
 
-// Set writes all of it.
+// Set writes the whole TLV.
 func (g Grant) Set(seq uint16) {
 	g[0], g[1] = uint8(TLVGrant), GrantLen/4
 	binary.BigEndian.PutUint16(g[2:], seq)
 }
 
-// Seq is the number of the TOKEN.
+// Seq returns the number of the TOKEN.
 func (g Grant) Seq() uint16 { return binary.BigEndian.Uint16(g[2:]) }

@@ -6,54 +6,54 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// MaxINTRecords is how many switches can write into one packet.
+// MaxINTRecords is the greatest number of switches that can write into one packet.
 const MaxINTRecords = 7
 
-// intHeaderLen is what an INT has before its records.
+// intHeaderLen is the length of an INT before its records.
 const intHeaderLen = 4
 
 // intRecordLen is the length of a record.
 const intRecordLen = 16
 
-// MaxINTLen is the length of an INT with room for as many records as there may be.
+// MaxINTLen is the length of an INT with room for MaxINTRecords.
 const MaxINTLen = intHeaderLen + MaxINTRecords*intRecordLen
 
-// intRateUnit is what the rate of a record counts in.
+// intRateUnit is the unit of the rate in a record.
 const intRateUnit = 100 * units.Mbps
 
-// INTLen is the length of an INT with room for n records.
+// INTLen returns the length of an INT with room for n records.
 func INTLen(n int) int { return intHeaderLen + n*intRecordLen }
 
-// INT is the TLV of in-band network telemetry: the sender leaves room, and each switch that the
-// packet leaves fills one record (HPCC). The ICRC takes all of it behind type and length
-// as ones.
+// INT is the TLV of in-band network telemetry: the sender leaves room for records, and each switch
+// that the packet leaves writes one (HPCC). For the ICRC all of it behind type and length counts as
+// ones.
 type INT []byte
 
-// INTRecord is what a switch says of the port that a packet leaves by, at that moment.
+// INTRecord is the state of a port of a switch when a packet leaves it.
 type INTRecord struct {
-	Port  uint16        // which port, of which switch
+	Port  uint16        // number of the port, unique among all switches
 	Rate  units.BitRate // of the link; on the wire in steps of 100 Mb/s
 	Time  units.Time    // of the switch's clock; on the wire nanoseconds mod 2³²
 	Sent  units.Bytes   // by the port since it came up; on the wire mod 2³²
 	Queue units.Bytes   // behind the packet; on the wire at most 2³²−1
 }
 
-// Nanoseconds is the time as it is on the wire.
+// Nanoseconds returns the time as it is on the wire.
 func (r INTRecord) Nanoseconds() uint32 { return uint32(r.Time.Sub(0) / units.Nanosecond) }
 
-// Init makes a TLV without records: t is INTLen(n) long, n at most MaxINTRecords.
+// Init writes a TLV without records. The length of t is INTLen(n), n at most MaxINTRecords.
 func (t INT) Init(n int) {
 	clear(t)
 	t[0], t[1], t[3] = uint8(TLVInt), uint8(INTLen(n)/4), uint8(n)
 }
 
-// Filled is how many records switches have written.
+// Filled returns the number of records that switches have written.
 func (t INT) Filled() int { return int(t[2]) }
 
-// Fits is how many records there is room for.
+// Fits returns the number of records that there is room for.
 func (t INT) Fits() int { return int(t[3]) }
 
-// Record answers record i.
+// Record returns record i.
 func (t INT) Record(i int) INTRecord {
 	return intRecord(t[intHeaderLen+i*intRecordLen:][:intRecordLen])
 }
@@ -68,7 +68,7 @@ func intRecord(b []byte) INTRecord {
 	}
 }
 
-// add writes the next record; false when there is no room.
+// add writes the next record. It returns false if there is no room.
 func (t INT) add(r INTRecord) bool {
 	i := t.Filled()
 	if i >= t.Fits() {

@@ -2,28 +2,28 @@ package extension
 
 import "encoding/binary"
 
-// RTSLen is the length of what an RTS has behind its XCH.
+// RTSLen is the length of an RTS.
 const RTSLen = 16
 
-// RTS is what a sender of data tells its receiver of what waits for tokens (ToCC;
-// docs/wire.md). Numbers are cumulative since the connection began.
+// RTS is the body of an RTS packet: the demand for tokens of a sender of data (ToCC; docs/wire.md).
+// Numbers are cumulative since the connection began.
 type RTS []byte
 
-// RTSFlags say more.
+// RTSFlags has the flags of an RTS.
 type RTSFlags uint8
 
 // The flags; others are ignored.
 const (
-	RTSRepeat      RTSFlags = 1  // said before
-	RTSUnscheduled RTSFlags = 2  // packets without a token left before it
-	RTSAnswers     RTSFlags = 8  // Seq is of the TOKEN that asked for it
-	RTSEnds        RTSFlags = 32 // nothing waits any more
-	// it took the way of the data: what has a PSN before its own left before it
+	RTSRepeat      RTSFlags = 1  // repeats an earlier RTS
+	RTSUnscheduled RTSFlags = 2  // packets without a token were sent before it
+	RTSAnswers     RTSFlags = 8  // Seq is the number of the TOKEN that requested it
+	RTSEnds        RTSFlags = 32 // no data waits
+	// sent on the path of the data: every packet with an earlier PSN was sent before it
 	RTSBehind RTSFlags = 64
 	rtsFlags           = RTSRepeat | RTSUnscheduled | RTSAnswers | RTSEnds | RTSBehind
 )
 
-// Set writes all of it.
+// Set writes everything but Discarded, which is 0.
 func (h RTS) Set(demand, spent uint32, ce, seq uint16, f RTSFlags) {
 	binary.BigEndian.PutUint32(h, demand)
 	binary.BigEndian.PutUint32(h[4:], spent)
@@ -32,25 +32,25 @@ func (h RTS) Set(demand, spent uint32, ce, seq uint16, f RTSFlags) {
 	binary.BigEndian.PutUint32(h[12:], uint32(f)<<24)
 }
 
-// SetDiscarded writes what of Spent was discarded, after Set.
+// SetDiscarded writes the part of Spent that was discarded, after Set.
 func (h RTS) SetDiscarded(bytes uint32) {
 	binary.BigEndian.PutUint32(h[12:], uint32(h[12])<<24|bytes&0xffffff)
 }
 
-// Demand is Spent and the bytes that wait for tokens.
+// Demand returns Spent and the bytes that wait for tokens.
 func (h RTS) Demand() uint32 { return binary.BigEndian.Uint32(h) }
 
-// Spent is the bytes of tokens that were used or discarded.
+// Spent returns the bytes of tokens that were used or discarded.
 func (h RTS) Spent() uint32 { return binary.BigEndian.Uint32(h[4:]) }
 
-// CE is how many tokens came with congestion experienced.
+// CE returns the number of tokens that arrived with congestion experienced.
 func (h RTS) CE() uint16 { return binary.BigEndian.Uint16(h[8:]) }
 
-// Seq is the number of the TOKEN that this answers, with RTSAnswers.
+// Seq returns the number of the TOKEN that requested the RTS. It is valid with RTSAnswers.
 func (h RTS) Seq() uint16 { return binary.BigEndian.Uint16(h[10:]) }
 
-// Discarded is the bytes of tokens that were discarded, modulo 2^24.
+// Discarded returns the bytes of tokens that were discarded, modulo 2^24.
 func (h RTS) Discarded() uint32 { return binary.BigEndian.Uint32(h[12:]) & 0xffffff }
 
-// Flags are those of this version.
+// Flags returns the flags of this version.
 func (h RTS) Flags() RTSFlags { return RTSFlags(h[12]) & rtsFlags }

@@ -1,10 +1,10 @@
 package extension
 
-// TLVType says what a TLV of the extension is. A receiver skips a type it does not know from
-// TLVOptional on, and drops a packet with any other.
+// TLVType is the type of a TLV. A receiver skips unknown types from TLVOptional on, and drops a
+// packet with any other unknown type.
 type TLVType uint8
 
-// The types of TLVs, and the first of those that may be skipped.
+// The types of TLVs, and the first that a receiver may skip.
 const (
 	TLVPad      TLVType = 0  // zeros
 	TLVTiming   TLVType = 1  // in XACK: Timing
@@ -31,7 +31,7 @@ const MaxTLVs = 192
 // and its content. They fill the area exactly, and none but TLVPad comes twice.
 type TLVs []byte
 
-// next parts the first TLV from the rest; ok is false when it does not fit.
+// next splits the first TLV from the rest. ok is false if its length is invalid.
 func (t TLVs) next() (tlv []byte, rest TLVs, ok bool) {
 	if len(t) < 4 {
 		return nil, nil, false
@@ -43,7 +43,7 @@ func (t TLVs) next() (tlv []byte, rest TLVs, ok bool) {
 	return t[:n:n], t[n:], true
 }
 
-// Find answers the whole TLV of a type, nil when there is none.
+// Find returns the whole TLV of a type, or nil if there is none.
 func (t TLVs) Find(want TLVType) []byte {
 	for len(t) > 0 {
 		tlv, rest, ok := t.next()

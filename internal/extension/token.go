@@ -2,40 +2,39 @@ package extension
 
 import "encoding/binary"
 
-// A TOKEN has TokenLen bytes behind its XCH, and RangeLen for each of its ranges, at most
-// MaxRanges.
+// The lengths of a Token without its ranges and of each range, and the greatest number of ranges.
 const (
 	TokenLen  = 8
 	RangeLen  = 4
 	MaxRanges = 32
 )
 
-// Token is what a receiver of data lets its sender send (ToCC; docs/wire.md), and which
-// packets it misses.
+// Token is the body of a TOKEN packet: the bytes that a receiver of data grants its sender, and the
+// packets that are missing (ToCC; docs/wire.md).
 type Token []byte
 
-// TokenFlags say more.
+// TokenFlags has the flags of a Token.
 type TokenFlags uint8
 
-// The flags; others are ignored. The priority of the data has the upper three bits of their byte.
+// The flags; others are ignored. The upper three bits of the byte are the priority of the data.
 const (
-	TokenRepeat TokenFlags = 1 // said before
-	TokenAsks   TokenFlags = 4 // it wants an RTS that answers it
-	// its ranges are packets whose headers came, and are listed this once
+	TokenRepeat TokenFlags = 1 // repeats an earlier TOKEN
+	TokenAsks   TokenFlags = 4 // requests an RTS in answer
+	// the ranges are trimmed packets, whose headers arrived since they were last listed
 	TokenTrimmed TokenFlags = 8
-	TokenSingle  TokenFlags = 16 // worth Limit bytes once
+	TokenSingle  TokenFlags = 16 // a credit for Limit bytes, lost if the TOKEN is lost
 	tokenFlags              = TokenRepeat | TokenAsks | TokenTrimmed | TokenSingle
 
 	tokenPriorityShift = 5
 )
 
-// Range is packets in a row that are missing.
+// Range is a sequence of missing packets.
 type Range struct {
 	First uint32 // PSN
-	Count uint8  // 1 at least
+	Count uint8  // at least 1
 }
 
-// Set writes all but the ranges, and that there are n of them.
+// Set writes everything but the n ranges.
 func (t Token) Set(limit uint32, seq uint16, n int, f TokenFlags, priority uint8) {
 	binary.BigEndian.PutUint32(t, limit)
 	binary.BigEndian.PutUint16(t[4:], seq)
@@ -47,25 +46,26 @@ func (t Token) SetRange(i int, r Range) {
 	binary.BigEndian.PutUint32(t[TokenLen+RangeLen*i:], r.First<<8|uint32(r.Count))
 }
 
-// Limit is the bytes granted since the connection began; of a TokenSingle, by it.
+// Limit returns the bytes granted since the connection began, or by this TOKEN if it is a
+// TokenSingle.
 func (t Token) Limit() uint32 { return binary.BigEndian.Uint32(t) }
 
-// Seq numbers TOKENs.
+// Seq returns the number of the TOKEN.
 func (t Token) Seq() uint16 { return binary.BigEndian.Uint16(t[4:]) }
 
-// Ranges is how many there are.
+// Ranges returns the number of ranges.
 func (t Token) Ranges() int { return int(t[6]) }
 
-// Range is range i.
+// Range returns range i.
 func (t Token) Range(i int) Range {
 	v := binary.BigEndian.Uint32(t[TokenLen+RangeLen*i:])
 	return Range{v >> 8, uint8(v)}
 }
 
-// Flags are those of this version.
+// Flags returns the flags of this version.
 func (t Token) Flags() TokenFlags { return TokenFlags(t[7]) & tokenFlags }
 
-// Priority is that of the data.
+// Priority returns the priority of the data.
 func (t Token) Priority() uint8 { return t[7] >> tokenPriorityShift }
 
 // Valid reports whether the length is right and no range is empty.

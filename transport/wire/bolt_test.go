@@ -38,15 +38,16 @@ func TestBoltOnTheWire(t *testing.T) {
 	assert.True(t, b.Congest(aReport), "the first queue")
 	assert.Equal(t, "0803"+"18"+"123456"+"03e8"+"000009c4", hex.EncodeToString(b),
 		"INC is gone, DEC and AI are there")
-	assert.False(t, b.Congest(extension.QueueReport{units.Microsecond, 400 * units.Gbps}),
+	assert.False(t,
+		b.Congest(extension.QueueReport{Drain: units.Microsecond, Rate: 400 * units.Gbps}),
 		"a second one")
 	assert.Equal(t, aReport, b.Report(), "the longer one stays")
-	longer := extension.QueueReport{3 * units.Microsecond, 400 * units.Gbps}
+	longer := extension.QueueReport{Drain: 3 * units.Microsecond, Rate: 400 * units.Gbps}
 	assert.False(t, b.Congest(longer))
 	assert.Equal(t, longer, b.Report())
 	b.Congest(extension.QueueReport{Drain: 1 << 62, Rate: 1 << 62})
-	assert.Equal(t, extension.QueueReport{0xffffffff * units.Nanosecond,
-		0xffff * (100 * units.Mbps)}, b.Report(),
+	assert.Equal(t, extension.QueueReport{Drain: 0xffffffff * units.Nanosecond,
+		Rate: 0xffff * (100 * units.Mbps)}, b.Report(),
 		"the largest there is")
 }
 

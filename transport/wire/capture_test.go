@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// captures answers the frames of every file in testdata, by its name without ".pcap". The files
+// captures returns the frames of every file in testdata, by its name without ".pcap". The files
 // are classic pcap, little endian: 24 bytes of header, then 16 before each frame, of which the
 // third word is its length.
 func captures(t testing.TB) map[string][][]byte {
@@ -32,7 +32,7 @@ func captures(t testing.TB) map[string][][]byte {
 	return all
 }
 
-// sourceOf is the source address of a template.
+// sourceOf returns the source address of a template.
 func sourceOf(tmpl *Template) netip.Addr {
 	if tmpl.v6 {
 		return netip.AddrFrom16(View[IPv6](tmpl.headers[tmpl.l3:]).Src)
@@ -40,7 +40,7 @@ func sourceOf(tmpl *Template) netip.Addr {
 	return netip.AddrFrom4(View[IPv4](tmpl.headers[tmpl.l3:]).Src)
 }
 
-// seeds answers the first frames of every capture, to start fuzzers from.
+// seeds returns the first frames of every capture, as a corpus for fuzzing.
 func seeds(t testing.TB) (frames [][]byte) {
 	for _, all := range captures(t) {
 		frames = append(frames, all[:min(len(all), 6)]...)

@@ -7,8 +7,8 @@ import (
 	"unsafe"
 )
 
-// The two ways of crc32_amd64.s. Both read the n bytes from p on and nothing else; foldPCLMUL
-// needs 16 bytes, and both need the four that the initial state goes into.
+// The two implementations in crc32_amd64.s. Both read the n bytes from p on and nothing else.
+// foldPCLMUL needs 16 bytes, and both need the four that the initial state is added to.
 
 //go:noescape
 func foldAVX512(p *byte, n int, o *overlay) uint32
@@ -20,10 +20,10 @@ func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
 func xgetbv() (eax, edx uint32)
 
-// minFold is the shortest message that both ways can read.
+// minFold is the length of the shortest message that both implementations can read.
 const minFold = 16
 
-// What this processor can do, and the system lets it.
+// The implementations that the processor and the operating system support.
 var hasAVX512, hasPCLMUL = features()
 
 func features() (avx512, pclmul bool) {
@@ -52,8 +52,8 @@ func features() (avx512, pclmul bool) {
 	return pclmul && state&zmmState == zmmState && b7&wanted == wanted && c7&vpclmulqdq != 0, pclmul
 }
 
-// updateCRC continues crc over p: hash/crc32's Update with the IEEE polynomial. Only messages of
-// unusual form come here; icrc goes straight to the fold.
+// updateCRC continues crc over p, as hash/crc32's Update with the IEEE polynomial. It serves XDATA
+// with telemetry; icrc calls the fold directly.
 func updateCRC(crc uint32, p []byte) uint32 {
 	if len(p) < minFold || !hasPCLMUL {
 		return crc32.Update(crc, crc32.IEEETable, p)
@@ -71,7 +71,7 @@ var (
 	overlay6 = newOverlay(&mask6, lrhState)
 )
 
-// icrc answers the invariant CRC of b, which reaches from the IP header to the pad.
+// icrc returns the invariant CRC of b, which reaches from the IP header to the pad.
 func icrc(b []byte, v6 bool) uint32 {
 	o := &overlay4
 	if v6 {

@@ -2,7 +2,7 @@
 
 package wire
 
-// crcWays answers crc continued over p in every way that this processor has.
+// crcWays returns crc continued over p, by every implementation that this processor supports.
 func crcWays(crc uint32, p []byte) map[string]uint32 {
 	ways := map[string]uint32{"updateCRC": updateCRC(crc, p)}
 	if len(p) < minFold {

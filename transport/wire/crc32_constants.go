@@ -14,7 +14,7 @@ import (
 //   - reduce512 brings the eight halves of a block to 96 bits. Its row maxShift is for a block that
 //     ends the message: for half i, x^(64·(7−i)+32−1) mod P; the 32 is the zeros that a CRC appends
 //     to the message. Row maxShift+t is for a block that t more bytes follow, row maxShift−t for
-//     one whose last t bytes are none of the message's; x has an inverse modulo P. Reflected in 32
+//     one whose last t bytes are not of the message; x has an inverse modulo P. Reflected in 32
 //     bits, not 64, which leaves the 96 bits at the low end of the register.
 //   - barrett is the inverse of P modulo 2⁶⁴ in carry-less arithmetic, and P itself.
 //
@@ -50,22 +50,22 @@ func reduceRows() (rows [2*maxShift + 1][8]uint64) {
 	return rows
 }
 
-// timesX answers v·x mod P, reflected: a step of the CRC's shift register.
+// timesX returns v·x mod P, reflected: a step of the CRC's shift register.
 func timesX(v uint32) uint32 { return v>>1 ^ -(v&1)&crc32.IEEE }
 
-// overX answers v/x mod P, reflected: timesX backwards.
+// overX returns v/x mod P, reflected: timesX backwards.
 func overX(v uint32) uint32 {
-	carry := v >> 31 // P ends in 1, v·x did not: the highest bit tells whether P was added
+	carry := v >> 31 // P ends in 1, v·x does not: the highest bit is set if P was added
 	return (v^-carry&crc32.IEEE)<<1 | carry
 }
 
-// overlay is what is laid over the first maskLen bytes of a message before they are summed: bits
-// that count as ones, then bits to invert, such as the initial state in the first four bytes.
+// overlay modifies the first maskLen bytes of a message before they are summed: or sets the bits
+// that count as ones, xor inverts bits, such as the initial state in the first four bytes.
 type overlay struct {
 	or, xor [maskLen]byte
 }
 
-// newOverlay lays out a mask and an initial state, in the form that hash/crc32 gives it.
+// newOverlay returns the overlay of a mask and an initial state in the form of hash/crc32.
 func newOverlay(mask *[maskLen]byte, crc uint32) overlay {
 	o := overlay{or: *mask}
 	binary.LittleEndian.PutUint32(o.xor[:], ^crc)

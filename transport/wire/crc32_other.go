@@ -4,8 +4,8 @@ package wire
 
 import "hash/crc32"
 
-// updateCRC continues crc over p; hash/crc32 uses what the processor has.
+// updateCRC continues crc over p, with the instructions that hash/crc32 selects.
 func updateCRC(crc uint32, p []byte) uint32 { return crc32.Update(crc, crc32.IEEETable, p) }
 
-// icrc answers the invariant CRC of b, which reaches from the IP header to the pad.
+// icrc returns the invariant CRC of b, which reaches from the IP header to the pad.
 func icrc(b []byte, v6 bool) uint32 { return icrcGeneric(b, v6) }

@@ -72,10 +72,10 @@ func FuzzCRC(f *testing.F) {
 // P, with all its powers, unreflected: bit i is the coefficient of xⁱ.
 const polynomial = 1<<32 | 0x04c11db7
 
-// order is that of x modulo P, a primitive polynomial: x^order = 1.
+// order is the order of x modulo P, a primitive polynomial: x^order = 1.
 const order = 1<<32 - 1
 
-// multiply answers a·b mod P, unreflected, by school multiplication.
+// multiply returns a·b mod P, unreflected, by school multiplication.
 func multiply(a, b uint64) (v uint64) {
 	for i := 31; i >= 0; i-- {
 		v <<= 1
@@ -89,7 +89,7 @@ func multiply(a, b uint64) (v uint64) {
 	return v
 }
 
-// powerOfX answers xⁿ mod P, reflected in 32 bits, by squaring; n may be negative.
+// powerOfX returns xⁿ mod P, reflected in 32 bits, by squaring; n may be negative.
 func powerOfX(n int) uint64 {
 	n = (n%order + order) % order
 	v := uint64(1)
@@ -102,7 +102,7 @@ func powerOfX(n int) uint64 {
 	return uint64(bits.Reverse32(uint32(v)))
 }
 
-// inverse answers the carry-less inverse of an odd p modulo 2⁶⁴, by long division from below.
+// inverse returns the carry-less inverse of an odd p modulo 2⁶⁴, by long division from below.
 func inverse(p uint64) (q uint64) {
 	rest := uint64(1)
 	for i := range 64 {

@@ -2,33 +2,33 @@ package wire
 
 import "errors"
 
-// What Packet.Parse answers for a frame that is not a RoCEv2 packet, or not a well-formed one
-// (IB 9.6 and A17.4 ask to drop these silently). They come as they are, without details, because
-// a flood of bad frames must not cost allocations: count them.
+// The errors of Packet.Parse, for a frame that is not a well-formed RoCEv2 packet. IB 9.6 and A17.4
+// require that such frames are dropped silently. The errors have no details, because a flood of bad
+// frames must not cause allocations.
 var (
-	// ErrNotRoCE is a frame of another protocol: ARP, ICMP, another UDP port.
+	// ErrNotRoCE reports a frame of another protocol: ARP, ICMP, another UDP port.
 	ErrNotRoCE = errors.New("wire: not a RoCEv2 packet")
-	// ErrTruncated is a frame shorter than its headers say.
+	// ErrTruncated reports a frame shorter than its headers say.
 	ErrTruncated = errors.New("wire: frame cut short")
-	// ErrIPHeader is an IP header with a wrong version, options, a wrong checksum, or of a
+	// ErrIPHeader reports an IP header with a wrong version, options, a wrong checksum, or of a
 	// fragment.
 	ErrIPHeader = errors.New("wire: bad IP header")
-	// ErrUDPLength is a UDP length that is not the rest of the IP packet.
+	// ErrUDPLength reports a UDP length that differs from the length of the IP payload.
 	ErrUDPLength = errors.New("wire: bad UDP length")
-	// ErrBTH is a transport header of an unknown version.
+	// ErrBTH reports a transport header of an unknown version.
 	ErrBTH = errors.New("wire: bad BTH version")
-	// ErrOpcode is an opcode that is reserved or that this package does not handle.
+	// ErrOpcode reports an opcode that is reserved or that this package does not implement.
 	ErrOpcode = errors.New("wire: unknown opcode")
-	// ErrLength is a packet whose length does not suit its opcode.
+	// ErrLength reports a packet whose length does not match its opcode.
 	ErrLength = errors.New("wire: bad length for opcode")
-	// ErrExtension is a packet of goroce's extension with a version, length or TLV that cannot be.
+	// ErrExtension reports a packet of goroce's extension with an invalid version, length or TLV.
 	ErrExtension = errors.New("wire: bad extension header")
 )
 
-// What Template.Set and ParseOffer answer.
+// The errors of Template.Set and ParseOffer.
 var (
-	// ErrAddress is an address that no RoCEv2 packet can have.
+	// ErrAddress reports an address that a RoCEv2 packet cannot have.
 	ErrAddress = errors.New("wire: bad address")
-	// ErrOffer is no offer of the extension.
+	// ErrOffer reports bytes that are not a valid offer of the extension.
 	ErrOffer = errors.New("wire: bad offer of the extension")
 )

@@ -47,7 +47,7 @@ func wrap(tmpl *Template, inner Opcode, records, payload int) []byte {
 	return frame[:total]
 }
 
-// TestWorkedXACK is an ACK of 0x100003 that says: 0x100004 and 6 are missing, 5, 7 and 8 are here;
+// TestWorkedXACK parses an ACK of 0x100003 with 0x100004 and 6 missing, 5, 7 and 8 arrived;
 // and times the last of them.
 func TestWorkedXACK(t *testing.T) {
 	const ethernet = "0200000000020200000000010800"
@@ -104,8 +104,8 @@ func TestXDATAIsItsInnerPacket(t *testing.T) {
 	}
 }
 
-// TestBadExtensions has the ways in which a packet of the extension can be wrong before anybody
-// looks at its ICRC.
+// TestBadExtensions parses packets of the extension that are malformed in every way that Parse
+// checks.
 func TestBadExtensions(t *testing.T) {
 	const xch = 14 + 20 + 8 + 12
 	const tlv = xch + 8
@@ -334,7 +334,7 @@ func TestAgree(t *testing.T) {
 		{"no feature in common", with(func(o *Offer) { o.Features = 32 }), Agreement{}},
 		{"more features than ours", with(func(o *Offer) { o.Features |= 32 }), agreed(512)},
 		{"a smaller window", with(func(o *Offer) { o.SACKBits = 64 }), agreed(64)},
-		{"a window that is no multiple of 32", with(func(o *Offer) {
+		{"a window not a multiple of 32", with(func(o *Offer) {
 			o.SACKBits = 95
 		}), agreed(64)},
 		{"a larger window", with(func(o *Offer) { o.SACKBits = 4096 }), agreed(512)},

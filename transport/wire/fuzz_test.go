@@ -54,7 +54,7 @@ func views(t *testing.T, p *Packet) {
 	} else {
 		require.Equal(t, p.BTHOff+BTHLen, p.ExtOff)
 	}
-	if p.Op != XACK && p.Op != Token { // whose TLVs are none of its fixed headers
+	if p.Op != XACK && p.Op != Token { // whose TLVs are not fixed headers
 		require.Equal(t, p.ExtOff+uint16(i.Ext), p.PayloadOff)
 	}
 	require.Equal(t, len(p.Frame), int(p.End)+int(p.Pad)+ICRCLen)
@@ -152,8 +152,8 @@ func extensionViews(t *testing.T, p *Packet) {
 	}
 }
 
-// FuzzStampINT: any frame is left alone, or a record is added to it and nothing else, which its
-// ICRC does not notice.
+// FuzzStampINT stamps any frame: either nothing changes, or one record is added and the ICRC
+// remains right.
 func FuzzStampINT(f *testing.F) {
 	f.Add(aFrame(f, 64))
 	for _, v6 := range []bool{false, true} {
@@ -209,7 +209,8 @@ func FuzzParseOffer(f *testing.F) {
 	})
 }
 
-// FuzzRoundTrip: what a template builds parses to what it was built from, and verifies.
+// FuzzRoundTrip parses the frames of templates: the fields are those of the template, and the ICRC
+// is right.
 func FuzzRoundTrip(f *testing.F) {
 	for _, frame := range seeds(f) {
 		var p Packet

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packets answers the RoCEv2 packets of a capture; what else it holds must be of other protocols.
+// packets returns the RoCEv2 packets of a capture. All other frames must be of other protocols.
 func packets(t testing.TB, frames [][]byte) (all []Packet) {
 	for _, frame := range frames {
 		var p Packet
@@ -31,7 +31,7 @@ func packets(t testing.TB, frames [][]byte) (all []Packet) {
 	return all
 }
 
-// TestGoldenOpcodes compares every capture with what testdata/opcodes.txt says is in it.
+// TestGoldenOpcodes compares the opcodes in every capture with testdata/opcodes.txt.
 func TestGoldenOpcodes(t *testing.T) {
 	file, err := os.Open("testdata/opcodes.txt")
 	require.NoError(t, err)
@@ -153,7 +153,7 @@ func TestGoldenICRC(t *testing.T) {
 	}
 }
 
-// covered says whether the ICRC protects a bit of a frame.
+// covered reports whether the ICRC protects a bit of a frame.
 func covered(p *Packet, at int, bit byte) bool {
 	ip, udp, bth := at-int(p.L3), at-int(p.BTHOff)+UDPLen, at-int(p.BTHOff)
 	switch {
@@ -259,7 +259,7 @@ func unhex(t testing.TB, s string) []byte {
 	return b
 }
 
-// TestKnownContents finds in the captures what their maker put there.
+// TestKnownContents compares fields and payloads in the captures with the values that were sent.
 func TestKnownContents(t *testing.T) {
 	all := captures(t)
 	first := func(name string) *Packet { p := packets(t, all[name]); return &p[0] }
@@ -296,7 +296,7 @@ func pattern(n, times, plus int) []byte {
 var parseErrors = []error{ErrNotRoCE, ErrTruncated, ErrIPHeader, ErrUDPLength, ErrBTH, ErrOpcode,
 	ErrLength, ErrExtension}
 
-// aParseError says whether err is one that Parse may answer, bare.
+// aParseError reports whether err is one of the errors of Parse, without a wrapper.
 func aParseError(err error) bool {
 	for _, known := range parseErrors {
 		if errors.Is(err, known) {

@@ -8,16 +8,17 @@ import (
 	"github.com/goroce/goroce/internal/extension"
 )
 
-// The invariant CRC (IB 7.8.1, A17.3.3) is Ethernet's CRC-32 over 8 bytes of ones in place of the
-// local route header that RoCEv2 does not have, then everything from the IP header to the pad.
-// Bits that may change on the way count as ones: in IPv4 TOS, TTL and checksum; in IPv6 traffic
-// class, flow label and hop limit; UDP's checksum; and byte 4 of the BTH (FECN, BECN, reserved).
-// It is stored least significant byte first.
+// The invariant CRC (IB 7.8.1, A17.3.3) is Ethernet's CRC-32 over 8 bytes of ones, in place of the
+// local route header that RoCEv2 does not have, and everything from the IP header to the pad. Bits
+// that routers and switches may change count as ones: in IPv4 TOS, TTL and checksum; in IPv6
+// traffic class, flow label and hop limit; UDP's checksum; and byte 4 of the BTH (FECN, BECN,
+// reserved). It is stored least significant byte first.
 
 // lrhState is the CRC of the 8 bytes of ones.
 const lrhState uint32 = ^uint32(0xdebb20e3)
 
-// maskLen bytes from the IP header on hold all the bits that count as ones, in both families.
+// maskLen is the number of bytes from the IP header on that contain all bits that count as ones, in
+// both families.
 const maskLen = 64
 
 // The masks of IPv4, UDP and BTH, and of IPv6, UDP and BTH.
@@ -26,8 +27,8 @@ var (
 	mask6 = [maskLen]byte{0: 0x0f, 1: 0xff, 2: 0xff, 3: 0xff, 7: 0xff, 46: 0xff, 47: 0xff, 52: 0xff}
 )
 
-// icrcGeneric masks the headers byte by byte on their way into the CRC, so that the frame is not
-// touched and no copy of them is needed.
+// icrcGeneric is the portable icrc. It masks the headers byte by byte, so that it neither changes
+// nor copies them.
 func icrcGeneric(b []byte, v6 bool) uint32 {
 	mask := &mask4
 	if v6 {
@@ -41,11 +42,11 @@ func icrcGeneric(b []byte, v6 bool) uint32 {
 	return crc32.Update(^crc, crc32.IEEETable, b[n:])
 }
 
-// ones stand for what switches write into an INT or Bolt TLV.
+// ones replace the content of an INT or Bolt TLV, which switches change.
 var ones = [extension.MaxINTLen]byte(bytes.Repeat([]byte{0xff}, extension.MaxINTLen))
 
-// icrcXDATA is the invariant CRC of an XDATA, whose BTH is at offset bth of b: the bytes of an INT
-// or Bolt TLV behind its type and length count as ones.
+// icrcXDATA returns the invariant CRC of an XDATA, whose BTH is at offset bth of b. The bytes of an
+// INT or Bolt TLV behind its type and length count as ones.
 func icrcXDATA(b []byte, bth int, v6 bool) uint32 {
 	at := bth + tlvOffset
 	n := extension.WrittenLen(b[min(at, len(b)):])

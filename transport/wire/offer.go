@@ -7,10 +7,10 @@ import (
 	"github.com/goroce/goroce/internal/extension"
 )
 
-// Features are the parts of the extension that an endpoint can do.
+// Features is a set of parts of the extension that an endpoint implements.
 type Features uint32
 
-// The features. The other bits belong to parts to come.
+// The features. The other bits are reserved.
 const (
 	FeatureProbe  Features = 1   // PROBE and PROBE_ACK
 	FeatureToken  Features = 2   // RTS and TOKEN, marks in the BTH, XDATA with a Grant
@@ -20,27 +20,27 @@ const (
 	FeatureINT    Features = 32  // XDATA with an INT, XACK with an INTEcho
 	FeatureHost   Features = 64  // XACK with a Host
 	FeatureBolt   Features = 128 // XDATA with a Bolt, XACK with a BoltEcho, SRC
-	// with FeatureCredit: a response returns the credits of its request, and no CREDIT
+	// with FeatureCredit: a response returns the credits of its request, no CREDIT does
 	FeatureAnswers Features = 512
 	FeatureECNEcho Features = 1024 // XACK with an ECNEcho
-	// with FeatureCredit: a WRITE without immediate takes credits, too
+	// with FeatureCredit: a WRITE without immediate consumes credits, too
 	FeatureWrites Features = 2048
 )
 
-// OfferLen is the length of an offer on the wire.
-const OfferLen = 24
+// offerLen is the length of an offer on the wire.
+const offerLen = 24
 
 const offerMagic = "GRX1"
 
-// Offer is what an endpoint says when it connects about the extension. The zero Offer is that of
-// an endpoint without it.
+// Offer is what an endpoint sends about the extension when it connects. The zero Offer is that of
+// an endpoint without the extension.
 type Offer struct {
-	Highest, Lowest uint8  // versions it speaks, from 1
-	Tag             uint16 // that the peer shall put into each XCH, not 0
+	Highest, Lowest uint8  // supported versions, from 1
+	Tag             uint16 // the peer puts it into each XCH; not 0
 	Features        Features
-	SACKBits        uint16 // how far behind a gap it keeps packets
+	SACKBits        uint16 // PSNs behind a gap for which it keeps packets
 	LineShift       uint8  // with FeatureCredit: its cache line is 1<<LineShift bytes
-	// with FeatureCredit: lines that may be unconsumed at first; 0 has none to give
+	// with FeatureCredit: lines that may be unconsumed at first; 0 gives no credits
 	Credits uint32
 }
 
@@ -54,9 +54,9 @@ const (
 	MaxCreditLine = 1 << mostLineShift
 )
 
-// Append appends the OfferLen bytes of the offer to b.
+// Append appends the offer, 24 bytes, to b and returns the result.
 func (o Offer) Append(b []byte) []byte {
-	var block [OfferLen]byte
+	var block [offerLen]byte
 	copy(block[:], offerMagic)
 	block[4], block[5] = o.Highest, o.Lowest
 	putBE16(block[6:], o.Tag)
@@ -67,9 +67,9 @@ func (o Offer) Append(b []byte) []byte {
 	return append(b, block[:]...)
 }
 
-// ParseOffer reads an offer. What a later version appends to it is ignored.
+// ParseOffer reads an offer. It ignores bytes that a later version appends.
 func ParseOffer(b []byte) (Offer, error) {
-	if len(b) < OfferLen || string(b[:len(offerMagic)]) != offerMagic {
+	if len(b) < offerLen || string(b[:len(offerMagic)]) != offerMagic {
 		return Offer{}, fmt.Errorf("%w: %d bytes that begin with %q", ErrOffer, len(b),
 			b[:min(len(b), len(offerMagic))])
 	}
@@ -83,12 +83,12 @@ func ParseOffer(b []byte) (Offer, error) {
 	return o, nil
 }
 
-// MarshalText shows the offer's bytes in hexadecimal: what a handshake in text carries.
+// MarshalText returns the offer's bytes in hexadecimal, for a handshake in text.
 func (o Offer) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, o.Append(nil)), nil
 }
 
-// UnmarshalText reads what MarshalText wrote.
+// UnmarshalText reads the text of MarshalText.
 func (o *Offer) UnmarshalText(text []byte) error {
 	b, err := hex.AppendDecode(nil, text)
 	if err != nil {
@@ -98,20 +98,20 @@ func (o *Offer) UnmarshalText(text []byte) error {
 	return err
 }
 
-// Agreement is what two offers have in common. The zero Agreement is plain RoCEv2.
+// Agreement is the result of two offers. The zero Agreement is plain RoCEv2.
 type Agreement struct {
 	Features Features
-	SendTag  uint16 // the peer's: in the XCH of what we send
-	RecvTag  uint16 // ours: in the XCH of what we take
+	SendTag  uint16 // the peer's, in the XCH of outgoing packets
+	RecvTag  uint16 // ours, in the XCH of incoming packets
 	SACKBits uint16 // with FeatureSACK: 32 to MaxSACKBits, a multiple of 32
 
-	LineShift   uint8  // with FeatureCredit: what a credit is for
-	SendCredits uint32 // what the peer gives at first: for what we send
-	RecvCredits uint32 // what we give
+	LineShift   uint8  // with FeatureCredit: a credit is for 1<<LineShift bytes
+	SendCredits uint32 // initial credits for outgoing data, from the peer
+	RecvCredits uint32 // initial credits for incoming data, from us
 }
 
-// Agree answers what comes of our offer and the peer's: the features of both, of numbers the
-// smaller, and nothing when there is no version that both speak.
+// Agree returns the agreement of our offer and the peer's: the features of both and the smaller of
+// numbers, or the zero Agreement if they have no version in common.
 func Agree(ours, theirs Offer) Agreement {
 	version := min(ours.Highest, theirs.Highest)
 	if version == 0 || version < max(ours.Lowest, theirs.Lowest) {
@@ -137,7 +137,8 @@ func Agree(ours, theirs Offer) Agreement {
 	return a
 }
 
-// agreeCredits agrees on credits, or leaves them: where neither gives any, or a line cannot be.
+// agreeCredits agrees on credits, or drops the feature if neither side gives any or a number is
+// invalid.
 func (a *Agreement) agreeCredits(ours, theirs *Offer) {
 	shift := min(ours.LineShift, theirs.LineShift)
 	most := max(ours.LineShift, theirs.LineShift)

@@ -2,8 +2,8 @@ package wire
 
 import "fmt"
 
-// Opcode is the first byte of the BTH: which transport service, which operation, and where in its
-// message the packet stands (IB 9.2.1 table 38).
+// Opcode is the first byte of the BTH: the transport service, the operation, and the place of the
+// packet in its message (IB 9.2.1 table 38).
 type Opcode uint8
 
 // The opcodes of the reliable connection service (IB table 38).
@@ -63,34 +63,33 @@ const Manufacturer Opcode = 0xc0
 // The opcodes of goroce's own extension (docs/wire.md), which only endpoints that agreed to it send
 // each other. It keeps 0xc0 to 0xdf to itself.
 const (
-	Probe    Opcode = 0xc0 // asks for a ProbeAck
+	Probe    Opcode = 0xc0 // requests a ProbeAck
 	ProbeAck Opcode = 0xc1
-	RTS      Opcode = 0xc2 // says what waits for tokens
-	Token    Opcode = 0xc3 // lets data go
-	CREDIT   Opcode = 0xc4 // says what the receiver's cache has room for
-	XACK     Opcode = 0xc5 // an ACK or NAK that says more
-	XDATA    Opcode = 0xc6 // a standard packet that carries more
-	SRC      Opcode = 0xc7 // a switch tells the sender of a packet how long its queue is
+	RTS      Opcode = 0xc2 // the demand for tokens
+	Token    Opcode = 0xc3 // grants tokens
+	CREDIT   Opcode = 0xc4 // grants credits for the receiver's cache
+	XACK     Opcode = 0xc5 // an ACK or NAK with TLVs
+	XDATA    Opcode = 0xc6 // a packet with TLVs
+	SRC      Opcode = 0xc7 // a switch reports its queue to a packet's sender
 )
 
 // Transport is the transport service of an opcode: its upper three bits (IB table 38).
 type Transport uint8
 
-// The transport services of IB table 38; this package knows RC, UC, UD and A17's CNP.
+// The transport services of IB table 38 that this package implements, and the reserved one of A17's
+// CNP.
 const (
 	RC           Transport = 0
 	UC           Transport = 1
-	RD           Transport = 2
 	UD           Transport = 3
-	CNPTransport Transport = 4
-	XRC          Transport = 5
+	cnpTransport Transport = 4
 )
 
-// Kind is what a packet does, whatever its service and place in the message (IB 9.4).
+// Kind is the operation of an opcode, independent of service and place in the message (IB 9.4).
 type Kind uint8
 
-// The operations of IB 9.4, the responses of IB 9.7.5 and the CNP of A17.9.3. The zero value is
-// no kind: that of unknown opcodes.
+// The operations of IB 9.4, the responses of IB 9.7.5 and the CNP of A17.9.3. Unknown opcodes have
+// the zero value.
 const (
 	_ Kind = iota
 	Send
@@ -102,13 +101,13 @@ const (
 	CmpSwap
 	FetchAdd
 	CNPKind
-	Extension // of ours
+	Extension // of goroce
 )
 
-// OpcodeInfo is one row of IB table 38: what follows from an opcode alone.
+// OpcodeInfo is one row of IB table 38.
 type OpcodeInfo struct {
-	Name        string    // as shown: RC_SEND_FIRST
-	Valid       bool      // the table or A17 has the row and this package handles it
+	Name        string    // such as RC_SEND_FIRST
+	Valid       bool      // defined by the table or A17, and implemented
 	Transport   Transport // service
 	Kind        Kind      // operation
 	First, Last bool      // place in the message: ONLY is both, MIDDLE neither
@@ -123,10 +122,10 @@ type OpcodeInfo struct {
 	Ext         uint8     // bytes between the BTH and the payload; of XACK and XDATA, and the TLVs
 }
 
-// Info answers the row of o in IB table 38; Valid is false in the rows of unknown opcodes.
+// Info returns the row of o in IB table 38. Valid is false in the rows of unknown opcodes.
 func (o Opcode) Info() *OpcodeInfo { return &opcodes[o] }
 
-// String shows o as the captures name it, RC_SEND_FIRST, or in hexadecimal when it has no name.
+// String returns the name of o, such as RC_SEND_FIRST, or its number if it has none.
 func (o Opcode) String() string {
 	if s := opcodes[o].Name; s != "" {
 		return s
@@ -134,10 +133,10 @@ func (o Opcode) String() string {
 	return fmt.Sprintf("opcode 0x%02x", uint8(o))
 }
 
-var transportNames = [...]string{RC: "RC", UC: "UC", RD: "RD", UD: "UD", CNPTransport: "CNP",
-	XRC: "XRC"}
+var transportNames = [...]string{RC: "RC", UC: "UC", 2: "RD", UD: "UD", cnpTransport: "CNP",
+	5: "XRC"}
 
-// String shows t as IB table 38 names it.
+// String returns the name of t in IB table 38.
 func (t Transport) String() string {
 	if int(t) < len(transportNames) {
 		return transportNames[t]
@@ -148,7 +147,7 @@ func (t Transport) String() string {
 var kindNames = [...]string{"none", "SEND", "WRITE", "READ_REQ", "READ_RESP", "ACK", "ATOMIC_ACK",
 	"CMP_SWAP", "FETCH_ADD", "CNP", "EXTENSION"}
 
-// String shows k as it appears in the names of opcodes.
+// String returns k as in the names of opcodes.
 func (k Kind) String() string {
 	if int(k) < len(kindNames) {
 		return kindNames[k]

@@ -2,9 +2,9 @@ package wire
 
 import "github.com/goroce/goroce/internal/extension"
 
-// operations is IB table 38 by the lower five bits of the opcode, which mean the same in every
-// service. What follows from these facts — lengths, names, rules — is computed from them, so that
-// a header's presence and its length cannot disagree.
+// operations is IB table 38 by the lower five bits of the opcode, which have the same meaning in
+// every service. Lengths, full names and rules are computed from it, so that the presence of a
+// header and its length always agree.
 var operations = [...]OpcodeInfo{
 	0x00: {Name: "SEND_FIRST", Kind: Send, First: true},
 	0x01: {Name: "SEND_MIDDLE", Kind: Send},
@@ -47,7 +47,7 @@ func table38() (table [256]OpcodeInfo) {
 			table[UDSendOnly-RCSendOnly+op] = row.in(UD)
 		}
 	}
-	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: CNPTransport, Kind: CNPKind,
+	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: cnpTransport, Kind: CNPKind,
 		First: true, Last: true, Ext: cnpLen}
 	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension,
 		Ext: XCHLen + extension.ProbeLen}

@@ -8,8 +8,8 @@ import (
 // ICRCLen is the length of the invariant CRC that ends every packet (IB 7.8.1, A17.3.3).
 const ICRCLen = 4
 
-// Packet is a parsed view of one received frame. Its slices point into the frame: it lives as
-// long as the frame's buffer.
+// Packet is a parsed view of one received frame. Its slices and headers point into the frame and
+// are valid as long as the frame's buffer.
 type Packet struct {
 	Frame []byte // Ethernet header … ICRC; Ethernet padding cut off
 
@@ -40,12 +40,11 @@ const (
 )
 
 // Parse makes p a view of frame, after all checks that need no state (IB 9.6.1, A17.4): lengths,
-// IP header, versions, and that the opcode's headers are there and payload only where it may be.
-// It does not verify the ICRC, and leaves the path MTU to the queue pair. On error, the fields of
-// p mean nothing.
+// IP header, versions, the opcode's extended headers, and payload only where the opcode allows it.
+// It does not verify the ICRC or the path MTU. After an error the fields of p are undefined.
 //
-// It is one straight function because every packet comes through it; what is wrong with the others
-// is found out in wrong.go.
+// It is one long function because every packet passes through it; wrong.go finds the error of a
+// malformed one.
 func (p *Packet) Parse(frame []byte) error {
 	if len(frame) < EthernetLen+minIPv4 {
 		return wrongHeaders(frame)
@@ -54,7 +53,7 @@ func (p *Packet) Parse(frame []byte) error {
 	if etherType == EtherTypeVLAN {
 		l3, etherType = EthernetLen+vlanLen, be16(frame[EthernetLen+2:])
 	}
-	at, end := 0, 0 // the BTH, and behind the ICRC
+	at, end := 0, 0 // offsets of the BTH and of the end of the ICRC
 	switch h := frame[l3:]; {
 	case etherType == EtherTypeIPv4 && len(h) >= minIPv4:
 		ip, udp := View[IPv4](h), View[UDP](h[IPv4Len:])
@@ -111,7 +110,8 @@ func (p *Packet) Parse(frame []byte) error {
 	return nil
 }
 
-// ICRC says whether the invariant CRC is right (IB 7.8.1, A17.3.3). It does not touch the frame.
+// ICRC reports whether the invariant CRC is right (IB 7.8.1, A17.3.3). It does not change the
+// frame.
 func (p *Packet) ICRC() bool {
 	end := len(p.Frame) - ICRCLen
 	if p.Op == XDATA {
@@ -120,7 +120,7 @@ func (p *Packet) ICRC() bool {
 	return icrc(p.Frame[p.L3:end], p.V6) == le32(p.Frame[end:])
 }
 
-// icrc computes the invariant CRC.
+// icrc returns the invariant CRC of the frame.
 func (p *Packet) icrc() uint32 {
 	b := p.Frame[p.L3 : len(p.Frame)-ICRCLen]
 	if p.Op == XDATA {
@@ -155,7 +155,7 @@ func (p *Packet) BTH() *BTH { return View[BTH](p.Frame[p.BTHOff:]) }
 // TOS returns the DSCP and ECN that the packet arrived with.
 func (p *Packet) TOS() uint8 { return p.DSCP<<2 | p.ECN }
 
-// TTL is the hop limit that the packet arrived with.
+// TTL returns the hop limit that the packet arrived with.
 func (p *Packet) TTL() uint8 {
 	if p.V6 {
 		return View[IPv6](p.Frame[p.BTHOff-UDPLen-IPv6Len:]).HopLimit
@@ -163,8 +163,8 @@ func (p *Packet) TTL() uint8 {
 	return View[IPv4](p.Frame[p.BTHOff-UDPLen-IPv4Len:]).TTL
 }
 
-// Ext is all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner opcode,
-// of a PROBE, PROBE_ACK, RTS, TOKEN or CREDIT the XCH and the body.
+// Ext returns all extended headers: of XACK the AETH and the TLVs, of XDATA those of the inner
+// opcode, of other packets of the extension the XCH and the body.
 func (p *Packet) Ext() []byte { return p.Frame[p.ExtOff:p.PayloadOff] }
 
 // RETH returns the RETH of an opcode that has one (IB 9.3.3).
@@ -189,10 +189,10 @@ func (p *Packet) Imm() uint32 { return View[BE32](p.Frame[p.PayloadOff-ImmDtLen:
 // IETH returns the key to invalidate, of an opcode that has it (IB 9.3.7).
 func (p *Packet) IETH() uint32 { return View[BE32](p.Frame[p.PayloadOff-iethLen:]).Get() }
 
-// Payload is the payload without its pad.
+// Payload returns the payload without its pad.
 func (p *Packet) Payload() []byte { return p.Frame[p.PayloadOff:p.End:p.End] }
 
-// SrcIP is the sender's address.
+// SrcIP returns the sender's address.
 func (p *Packet) SrcIP() netip.Addr {
 	if p.V6 {
 		return netip.AddrFrom16(p.IPv6().Src)
@@ -200,7 +200,7 @@ func (p *Packet) SrcIP() netip.Addr {
 	return netip.AddrFrom4(p.IPv4().Src)
 }
 
-// DstIP is the receiver's address.
+// DstIP returns the receiver's address.
 func (p *Packet) DstIP() netip.Addr {
 	if p.V6 {
 		return netip.AddrFrom16(p.IPv6().Dst)
@@ -208,11 +208,12 @@ func (p *Packet) DstIP() netip.Addr {
 	return netip.AddrFrom4(p.IPv4().Dst)
 }
 
-// GRHLen is the length of what a receiver of datagrams finds before the payload (IB 8.3).
+// GRHLen is the length of the global route header before the payload of a received datagram
+// (IB 8.3).
 const GRHLen = 40
 
-// GRH writes into dst what ibverbs puts before a received datagram: the IPv6 header, or 20 zero
-// bytes and the IPv4 header (A17.4.5.1).
+// GRH writes to dst the bytes that verbs put before a received datagram: the IPv6 header, or 20
+// zero bytes and the IPv4 header (A17.4.5.1).
 func (p *Packet) GRH(dst []byte) {
 	dst = dst[:GRHLen]
 	if p.V6 {
@@ -223,8 +224,8 @@ func (p *Packet) GRH(dst []byte) {
 	copy(dst[GRHLen-IPv4Len:], p.Frame[p.L3:p.L3+IPv4Len])
 }
 
-// SetICRC writes the right invariant CRC into a frame that was changed after Seal: by a test, a
-// fault injector, a tool. Pad bytes stay as they are.
+// SetICRC writes the right invariant CRC into a frame that was changed after Seal. It does not
+// change pad bytes.
 func (p *Packet) SetICRC() {
 	binary.LittleEndian.PutUint32(p.Frame[len(p.Frame)-ICRCLen:], p.icrc())
 }

@@ -2,8 +2,8 @@ package wire
 
 import "encoding/binary"
 
-// SrcIs says whether p came from the peer that t sends to: its source and destination addresses
-// are those of t, swapped. A connected queue pair takes packets from nobody else (IB 9.6.1.2).
+// SrcIs reports whether p came from the peer that t sends to: its source and destination addresses
+// are those of t, swapped. A connected queue pair accepts no others (IB 9.6.1.2).
 func (p *Packet) SrcIs(t *Template) bool {
 	if p.V6 != t.v6 {
 		return false

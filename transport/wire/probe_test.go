@@ -79,7 +79,7 @@ func TestWorkedProbe(t *testing.T) {
 	assert.Equal(t, uint8(0x6b), e.TOS())
 }
 
-// What does not fit its field is cut as the field says.
+// Values that do not fit their field are truncated or limited, as the field specifies.
 func TestProbeFieldsAreModular(t *testing.T) {
 	f := extension.ProbeField(make([]byte, extension.ProbeLen))
 	f.Set(extension.ProbeAlone, 255, units.Time(0).Add(1e5*units.Second))
@@ -90,7 +90,7 @@ func TestProbeFieldsAreModular(t *testing.T) {
 	assert.Equal(t, (1<<32-1)*units.Nanosecond, e.Residence())
 }
 
-// TestBadProbes has the ways in which a probe can be wrong before anybody looks at its ICRC.
+// TestBadProbes parses probes that are malformed in every way that Parse checks.
 func TestBadProbes(t *testing.T) {
 	const xch = 14 + 20 + 8 + 12
 	for _, c := range []struct {

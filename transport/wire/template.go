@@ -7,25 +7,25 @@ import (
 	"net/netip"
 )
 
-// MaxOverhead is the most that Overhead can answer: Ethernet, VLAN tag, IPv6, UDP and BTH.
+// MaxOverhead is the greatest Overhead: Ethernet, VLAN tag, IPv6, UDP and BTH.
 const MaxOverhead = EthernetLen + vlanLen + IPv6Len + UDPLen + BTHLen
 
-// overhead4 is the overhead of IPv4 without a VLAN tag: the case to be fast in.
+// overhead4 is the overhead of IPv4 without a VLAN tag, the case that Build is optimized for.
 const overhead4 = EthernetLen + IPv4Len + UDPLen + BTHLen
 
-// DefaultPKey is the partition that every port is a full member of (IB 10.9.1.2).
+// DefaultPKey is the partition key of which every port is a full member (IB 10.9.1.2).
 const DefaultPKey = 0xffff
 
 // dontFragment is DF of an IPv4 header's Fragment.
 const dontFragment = 0x4000
 
-// defaultTTL is what rdma-core's and most NICs' packets start with.
+// defaultTTL is the initial hop limit of rdma-core and most NICs.
 const defaultTTL = 64
 
-// Address is everything about a flow that its headers say.
+// Address has the header fields that all packets of a flow have in common.
 type Address struct {
 	SrcMAC, DstMAC [6]byte
-	VLAN           uint16 // tag control information: priority and VLAN identifier; 0 is no tag
+	VLAN           uint16 // tag control information: priority and identifier; 0 for untagged
 	Src, Dst       netip.Addr
 	SrcPort        uint16 // entropy for equal-cost paths (A17.3.1.3)
 	TOS            uint8  // DSCP and ECN: IPv4's TOS, IPv6's traffic class
@@ -35,8 +35,8 @@ type Address struct {
 	DestQP         QPN
 }
 
-// Template is the headers of a flow, from the Ethernet to the BTH, laid out once. The zero
-// Template is good for nothing before Set.
+// Template is the headers of a flow, from Ethernet to BTH, as bytes. Set must be called before
+// anything else.
 type Template struct {
 	len     uint8 // bytes of headers in use
 	l3      uint8 // offset of the IP header
@@ -45,7 +45,7 @@ type Template struct {
 	headers [MaxOverhead]byte
 }
 
-// Set lays out the headers of the flow to a: IPv4 with DF and ID 0 (A17.3.1.1), UDP checksum 0
+// Set writes the headers of a flow: IPv4 with DF and ID 0 (A17.3.1.1), UDP checksum 0
 // over both families.
 func (t *Template) Set(a Address) error {
 	src, dst := a.Src.Unmap().WithZone(""), a.Dst.Unmap().WithZone("")
@@ -118,10 +118,10 @@ func (t *Template) setIPv6(a *Address, src, dst netip.Addr) {
 	t.len = t.l3 + IPv6Len
 }
 
-// bth is the BTH of the template, the last of its headers.
+// bth returns the BTH, the last of the headers.
 func (t *Template) bth() *BTH { return View[BTH](t.headers[t.len-BTHLen:]) }
 
-// SetDstMAC changes the destination MAC address: the neighbour moved, or is known at last.
+// SetDstMAC changes the destination MAC address, after neighbour discovery.
 func (t *Template) SetDstMAC(mac [6]byte) { View[Ethernet](t.headers[:]).Dst = mac }
 
 // SetDestQP changes the queue pair that packets are for.
@@ -130,7 +130,7 @@ func (t *Template) SetDestQP(qp QPN) { t.bth().DestQP.Set(uint32(qp)) }
 // SetPKey changes the partition that packets are of.
 func (t *Template) SetPKey(key uint16) { t.bth().PKey.Set(key) }
 
-// TTL is the hop limit that packets start with.
+// TTL returns the initial hop limit.
 func (t *Template) TTL() uint8 {
 	if t.v6 {
 		return View[IPv6](t.headers[t.l3:]).HopLimit
@@ -138,35 +138,37 @@ func (t *Template) TTL() uint8 {
 	return View[IPv4](t.headers[t.l3:]).TTL
 }
 
-// Overhead is the length of the headers up to the extended ones: 54 over IPv4, 74 over IPv6, and
-// 4 more with a VLAN tag. A frame is Overhead, the opcode's Ext, payload, pad and ICRCLen.
+// Overhead returns the length of the headers without the extended ones: 54 over IPv4, 74 over IPv6,
+// and 4 more with a VLAN tag. A frame is Overhead, the opcode's Ext, payload, pad and ICRCLen.
 func (t *Template) Overhead() int { return int(t.len) }
 
-// Fields is what differs between the packets of a flow.
+// Fields has the header fields that differ between the packets of a flow.
 type Fields struct {
 	Op    Opcode
 	Flags Flags
 	PSN   PSN
 }
 
-// Flags are those bits of a BTH that differ between the packets of a flow. They are one byte, so
-// that Fields pass in registers: a struct of single bytes, passed in memory, is written in pieces
-// and read as one, for which the processor waits.
+// Flags has the bits of a BTH that differ between the packets of a flow. It is one byte so that
+// Fields is passed in registers: a struct of single bytes is passed in memory, written in pieces
+// and read at once, which stalls the processor.
 type Flags uint8
 
 // The flags.
 const (
-	AckReq    Flags = 1 << iota // an ACK is asked for
-	Solicited                   // SE: an event at the receiver
+	AckReq    Flags = 1 << iota // the responder acknowledges the packet
+	Solicited                   // SE: the responder raises an event
 	BECN                        // of a CNP (A17.9.3)
-	AskTiming                   // of our own extension, as all that follow
+	// the next ACK has a Timing; like the following, of goroce's extension
+	AskTiming
 
-	MarkTokenMarked Flags = 0x10 // a token came with congestion experienced since the packet before
-	MarkWantsMore   Flags = 0x20 // more than a BDP is to be sent
-	MarkUnscheduled Flags = 0x40 // without a token
+	// a token arrived with congestion experienced since the packet before
+	MarkTokenMarked Flags = 0x10
+	MarkWantsMore   Flags = 0x20 // more than a bandwidth-delay product waits
+	MarkUnscheduled Flags = 0x40 // sent without a token
 )
 
-// When answers f if on, else none.
+// When returns f if on, otherwise 0.
 func (f Flags) When(on bool) Flags {
 	if on {
 		return f
@@ -174,7 +176,7 @@ func (f Flags) When(on bool) Flags {
 	return 0
 }
 
-// bit answers mask if f has the flag.
+// bit returns mask if f has the flag, otherwise 0.
 func (f Flags) bit(flag Flags, mask uint8) uint8 {
 	if f&flag != 0 {
 		return mask
@@ -182,10 +184,10 @@ func (f Flags) bit(flag Flags, mask uint8) uint8 {
 	return 0
 }
 
-// Build writes the headers of a packet with payload bytes of payload into frame, which must have
-// room for all of it. It answers where the extended headers begin and how long the frame is, with
-// pad and ICRC. The caller writes the extended headers (f.Op.Info().Ext bytes) and the payload
-// behind them, then calls Seal. Bytes from ext on are not touched. The payload of an XACK is its
+// Build writes the headers of a packet with payload bytes of payload to frame, which must have room
+// for the whole packet. It returns the offset of the extended headers and the length of the frame,
+// with pad and ICRC. The caller writes the extended headers (f.Op.Info().Ext bytes) and the payload
+// there, then calls Seal. Build does not write to frame from ext on. The payload of an XACK is its
 // TLVs, that of an XDATA its TLVs and the extended headers and payload of the inner opcode.
 func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	ext = int(t.len)
@@ -219,7 +221,7 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	return ext, total
 }
 
-// SetFrameTOS changes DSCP and ECN of a frame that Build began.
+// SetFrameTOS changes DSCP and ECN of a frame, between Build and Seal.
 func (t *Template) SetFrameTOS(frame []byte, tos uint8) {
 	if t.v6 {
 		View[IPv6](frame[t.l3:]).SetTrafficClass(tos)
@@ -230,7 +232,7 @@ func (t *Template) SetFrameTOS(frame []byte, tos uint8) {
 	ip.UpdateChecksum()
 }
 
-// TOS is DSCP and ECN.
+// TOS returns DSCP and ECN.
 func (t *Template) TOS() uint8 {
 	if t.v6 {
 		return View[IPv6](t.headers[t.l3:]).TrafficClass()
@@ -238,8 +240,8 @@ func (t *Template) TOS() uint8 {
 	return t.headers[t.l3+1]
 }
 
-// Seal finishes a frame that Build began, exactly as long as Build said: it zeroes the pad and
-// writes the ICRC (IB 9.2.5, A17.3.3).
+// Seal zeroes the pad and writes the ICRC of a frame that has the length returned by Build
+// (IB 9.2.5, A17.3.3).
 func (t *Template) Seal(frame []byte) {
 	end := len(frame) - ICRCLen
 	pad := int(frame[t.len-BTHLen+1] >> bthPadShift & 3)

@@ -45,7 +45,7 @@ func TestOverhead(t *testing.T) {
 		require.NoError(t, tmpl.Set(Address{Src: ip, Dst: ip, VLAN: c.vlan}))
 		assert.Equal(t, c.want, tmpl.Overhead())
 
-		// What comes out parses, and says the same again.
+		// The frame parses, and rebuilds to the same bytes.
 		var p Packet
 		require.NoError(t, p.Parse(build(t, &tmpl, RCWriteOnlyImm, 13)))
 		assert.True(t, p.ICRC())

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// aToken is a TOKEN with so many ranges, anRTS what asks for one.
+// aToken returns a TOKEN with ranges; anRTS returns the RTS that requests one.
 func aToken(t testing.TB, v6 bool, ranges int) []byte {
 	frame := make([]byte, 512)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: Token, PSN: 7},
@@ -18,7 +18,7 @@ func aToken(t testing.TB, v6 bool, ranges int) []byte {
 	body := extension.Token(frame[ext+XCHLen : total-ICRCLen])
 	body.Set(65536, 5, ranges, extension.TokenAsks, 3)
 	for i := range ranges {
-		body.SetRange(i, extension.Range{uint32(i), uint8(i + 1)})
+		body.SetRange(i, extension.Range{First: uint32(i), Count: uint8(i + 1)})
 	}
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
@@ -50,7 +50,7 @@ func TestWorkedToken(t *testing.T) {
 	assert.EqualValues(t, 65536, extension.Token(p.Body()).Limit())
 	assert.EqualValues(t, 5, extension.Token(p.Body()).Seq())
 	require.Equal(t, 1, extension.Token(p.Body()).Ranges())
-	assert.Equal(t, extension.Range{0x100004, 2}, extension.Token(p.Body()).Range(0))
+	assert.Equal(t, extension.Range{First: 0x100004, Count: 2}, extension.Token(p.Body()).Range(0))
 	assert.Zero(t, extension.Token(p.Body()).Flags())
 	assert.Zero(t, extension.Token(p.Body()).Priority())
 
@@ -60,7 +60,7 @@ func TestWorkedToken(t *testing.T) {
 	View[XCH](room[ext:]).Set(0x1234, 0)
 	body := extension.Token(room[ext+XCHLen : total-ICRCLen])
 	body.Set(65536, 5, 1, 0, 0)
-	body.SetRange(0, extension.Range{0x100004, 2})
+	body.SetRange(0, extension.Range{First: 0x100004, Count: 2})
 	tmpl.SetFrameTOS(room[:total], 44<<2|ECNECT0)
 	tmpl.Seal(room[:total])
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
@@ -80,7 +80,7 @@ func TestRTSAndTokenSayWhatWasSet(t *testing.T) {
 			assert.Equal(t, []any{uint32(65536), uint16(5), n, extension.TokenAsks, uint8(3)},
 				[]any{k.Limit(), k.Seq(), k.Ranges(), k.Flags(), k.Priority()})
 			for i := range n {
-				assert.Equal(t, extension.Range{uint32(i), uint8(i + 1)}, k.Range(i))
+				assert.Equal(t, extension.Range{First: uint32(i), Count: uint8(i + 1)}, k.Range(i))
 			}
 		}
 	}
@@ -108,7 +108,7 @@ func TestBrokenTokens(t *testing.T) {
 	}
 }
 
-// A mark is a bit of BTH's byte 8, beside what asks for an ACK and for timing.
+// A mark is a bit of BTH's byte 8, beside those that request an ACK and timing.
 func TestMarks(t *testing.T) {
 	tmpl := aTemplate(t, false)
 	for _, f := range []Flags{0, MarkTokenMarked, MarkWantsMore, MarkUnscheduled,

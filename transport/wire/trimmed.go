@@ -1,15 +1,14 @@
 package wire
 
 // ParseTrimmed makes p a view of a frame that a switch cut to its headers instead of dropping it
-// (NDP, SIGCOMM 2017; the trimming of Ultra Ethernet's switches, which also changes the DSCP): its
-// IP header tells of more than there is. The BTH is whole; nothing else is: there is no payload, no
-// ICRC, and no view but those of Ethernet, IP, UDP and BTH has a meaning, and XCH of an XDATA. It
-// answers how many bytes of payload were cut off, at most: of an XDATA its TLVs and inner headers
+// (NDP, SIGCOMM 2017; the trimming of Ultra Ethernet's switches, which also changes the DSCP). Its
+// IP header announces more bytes than the frame has. The frame has the headers up to the BTH, and
+// of an XDATA the XCH, but neither payload nor ICRC; p has no other headers. ParseTrimmed returns
+// an upper bound of the bytes of payload that were cut off. The TLVs and inner headers of an XDATA
 // count as payload.
 //
-// A frame that is broken in another way is an error, as in Parse; one that is whole is ErrLength.
-// Nothing protects a frame without an ICRC but the check sequence of Ethernet: what comes of it
-// must do no harm when it lies.
+// A frame with another fault is an error, as in Parse; a complete one is ErrLength. Only the check
+// sequence of Ethernet protects a frame without an ICRC: a forged one must do no harm.
 func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 	if err := wrongHeaders(frame); err != ErrTruncated {
 		return 0, err

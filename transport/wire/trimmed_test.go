@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A frame that is cut anywhere behind its BTH says what it was, and how much is gone.
+// A frame that is cut anywhere behind its BTH yields its BTH and the length of the missing payload.
 func TestParseTrimmed(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		xdata := anXDATA(t, v6, RCWriteMiddle, 2, 1024)

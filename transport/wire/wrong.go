@@ -1,8 +1,7 @@
 package wire
 
-// wrongHeaders says what Parse did not like about the headers before the BTH. A frame of another
-// protocol is ErrNotRoCE whatever else it is: someone else may want it. Only then are its faults
-// looked for.
+// wrongHeaders returns the error in the headers before the BTH that Parse found. A frame of another
+// protocol is ErrNotRoCE even if it is malformed, because another receiver may process it.
 func wrongHeaders(frame []byte) error {
 	if len(frame) < EthernetLen {
 		return ErrTruncated
@@ -68,10 +67,10 @@ func wrongIPv6(h []byte) error {
 	return wrongLength(udp, int(ip.PayloadLen.Get()), len(h)-IPv6Len)
 }
 
-// wrongLength tells a cut frame from a lie about its length: said is what the IP header promises
-// behind it, there what the frame has.
-func wrongLength(udp *UDP, said, there int) error {
-	if int(udp.Len.Get()) != said && said <= there {
+// wrongLength distinguishes a truncated frame from a wrong UDP length. The IP header announces
+// payload bytes behind it, of which the frame has have.
+func wrongLength(udp *UDP, payload, have int) error {
+	if int(udp.Len.Get()) != payload && payload <= have {
 		return ErrUDPLength
 	}
 	return ErrTruncated

@@ -14,13 +14,13 @@ type AETH struct {
 	MSN      uint32
 }
 
-// LayerType is LayerTypeAETH.
+// LayerType returns LayerTypeAETH.
 func (*AETH) LayerType() gopacket.LayerType { return LayerTypeAETH }
 
-// CanDecode is LayerTypeAETH.
+// CanDecode returns LayerTypeAETH.
 func (*AETH) CanDecode() gopacket.LayerClass { return LayerTypeAETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*AETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -34,7 +34,7 @@ func (l *AETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *AETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.AETHLen)
 	if err != nil {

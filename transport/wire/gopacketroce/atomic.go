@@ -22,13 +22,13 @@ type AtomicETH struct {
 	Compare uint64
 }
 
-// LayerType is LayerTypeAtomicETH.
+// LayerType returns LayerTypeAtomicETH.
 func (*AtomicETH) LayerType() gopacket.LayerType { return LayerTypeAtomicETH }
 
-// CanDecode is LayerTypeAtomicETH.
+// CanDecode returns LayerTypeAtomicETH.
 func (*AtomicETH) CanDecode() gopacket.LayerClass { return LayerTypeAtomicETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*AtomicETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -42,7 +42,7 @@ func (l *AtomicETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) err
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *AtomicETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(atomicETHLen)
 	if err != nil {
@@ -58,13 +58,13 @@ type AtomicAckETH struct {
 	Original uint64
 }
 
-// LayerType is LayerTypeAtomicAckETH.
+// LayerType returns LayerTypeAtomicAckETH.
 func (*AtomicAckETH) LayerType() gopacket.LayerType { return LayerTypeAtomicAckETH }
 
-// CanDecode is LayerTypeAtomicAckETH.
+// CanDecode returns LayerTypeAtomicAckETH.
 func (*AtomicAckETH) CanDecode() gopacket.LayerClass { return LayerTypeAtomicAckETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*AtomicAckETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -78,7 +78,7 @@ func (l *AtomicAckETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) 
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *AtomicAckETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(atomicAckETHLen)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// BTH is a base transport header (IB 9.2). Pad is what the ICRC layer's pad must be.
+// BTH is a base transport header (IB 9.2). Pad must equal the ICRC layer's pad.
 type BTH struct {
 	layers.BaseLayer
 	Opcode    wire.Opcode
@@ -25,13 +25,13 @@ type BTH struct {
 	PSN       wire.PSN
 }
 
-// LayerType is LayerTypeBTH.
+// LayerType returns LayerTypeBTH.
 func (*BTH) LayerType() gopacket.LayerType { return LayerTypeBTH }
 
-// CanDecode is LayerTypeBTH.
+// CanDecode returns LayerTypeBTH.
 func (*BTH) CanDecode() gopacket.LayerClass { return LayerTypeBTH }
 
-// NextLayerType is the first extended header of the opcode, or the payload.
+// NextLayerType returns the first extended header of the opcode, or the payload.
 func (l *BTH) NextLayerType() gopacket.LayerType {
 	if all := extended(l.Opcode.Info()); len(all) > 0 {
 		return all[0].LayerType()
@@ -58,7 +58,7 @@ func (l *BTH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *BTH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.BTHLen)
 	if err != nil {

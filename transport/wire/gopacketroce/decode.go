@@ -10,16 +10,16 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// ErrTruncated is data too short for a header, or for the headers, pad and ICRC of a packet.
+// ErrTruncated reports data too short for a header, or for the headers, pad and ICRC of a packet.
 var ErrTruncated = errors.New("gopacketroce: packet cut short")
 
-// layer is what all layers of this package can do.
+// layer is implemented by all layers of this package.
 type layer interface {
 	gopacket.DecodingLayer
 	gopacket.Layer
 }
 
-// split parts data into a header of n bytes and the rest.
+// split splits data into a header of n bytes and the rest.
 func split(name string, data []byte, n int, df gopacket.DecodeFeedback) (layers.BaseLayer, error) {
 	if len(data) < n {
 		df.SetTruncated()
@@ -29,7 +29,7 @@ func split(name string, data []byte, n int, df gopacket.DecodeFeedback) (layers.
 	return layers.BaseLayer{Contents: data[:n], Payload: data[n:]}, nil
 }
 
-// extended answers empty layers for the extended headers of an opcode, in their order on the wire.
+// extended returns empty layers for the extended headers of an opcode, in wire order.
 func extended(i *wire.OpcodeInfo) (all []layer) {
 	for _, h := range []struct {
 		present bool
@@ -46,8 +46,8 @@ func extended(i *wire.OpcodeInfo) (all []layer) {
 	return all
 }
 
-// decodeBTH decodes a whole packet, since the BTH alone says what else is in it. Behind an unknown
-// opcode everything up to the ICRC is payload, as are the reserved bytes of a CNP.
+// decodeBTH decodes a whole packet, because only the opcode determines the other headers. Behind an
+// unknown opcode everything up to the ICRC is payload, as are the reserved bytes of a CNP.
 func decodeBTH(data []byte, p gopacket.PacketBuilder) error {
 	bth := new(BTH)
 	if err := add(bth, data, p); err != nil {
@@ -82,8 +82,7 @@ func add(l layer, data []byte, p gopacket.PacketBuilder) error {
 	return nil
 }
 
-// decodeAlone decodes a header that somebody asks gopacket for by its type, and calls the rest
-// payload.
+// decodeAlone decodes a single header, requested by its layer type; the rest is payload.
 func decodeAlone[L any, P interface {
 	*L
 	layer

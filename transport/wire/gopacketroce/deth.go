@@ -14,13 +14,13 @@ type DETH struct {
 	SrcQP wire.QPN
 }
 
-// LayerType is LayerTypeDETH.
+// LayerType returns LayerTypeDETH.
 func (*DETH) LayerType() gopacket.LayerType { return LayerTypeDETH }
 
-// CanDecode is LayerTypeDETH.
+// CanDecode returns LayerTypeDETH.
 func (*DETH) CanDecode() gopacket.LayerClass { return LayerTypeDETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*DETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -34,7 +34,7 @@ func (l *DETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *DETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.DETHLen)
 	if err != nil {

@@ -1,13 +1,13 @@
-// Package gopacketroce shows RoCEv2 packets to tools and tests as layers of google/gopacket: [BTH],
+// Package gopacketroce has the layers of RoCEv2 packets for google/gopacket: [BTH],
 // the extended headers [DETH], [RETH], [AETH], [AtomicETH], [AtomicAckETH], [ImmDt], [IETH], then a
 // gopacket.Payload when there is payload, then the [ICRC] with its pad. Importing it makes gopacket
 // decode UDP port 4791.
 //
-// Every layer also decodes alone, into itself, for gopacket.DecodingLayerParser; there BTH knows
-// the header that follows it, and what follows that is payload. Writing: serialize the layers in
-// their order, from the Ethernet layer on, then let [Seal] fill in the ICRC, which covers headers
+// Every layer also decodes alone, for gopacket.DecodingLayerParser. There BTH returns the type of
+// the header that follows it, and the rest is payload. To write a packet, serialize the layers in
+// wire order, from the Ethernet layer on, then call [Seal] for the ICRC, which covers the headers
 // of all layers.
 //
-// The layers are written with the header views of package wire, where the formats stand. Nothing
-// of the data path imports this package: it allocates as gopacket does.
+// The layers use the headers of package wire. The data path does not import this package, because
+// gopacket allocates.
 package gopacketroce

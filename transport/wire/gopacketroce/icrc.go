@@ -10,24 +10,24 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// maxPad is the most that BTH's two bits can announce (IB 9.2.5).
+// maxPad is the greatest pad count in BTH's two bits (IB 9.2.5).
 const maxPad = 3
 
-// ICRC is the end of a packet: the pad that BTH announces, and the invariant CRC as the number of
-// the specification's formula, which is stored least significant byte first (IB 7.8.1, A17.3.3).
+// ICRC is the end of a packet: the pad that BTH announces, and the invariant CRC, which is stored
+// least significant byte first (IB 7.8.1, A17.3.3).
 type ICRC struct {
 	layers.BaseLayer
-	Pad   uint8 // how many bytes of zeros come before
+	Pad   uint8 // number of zero bytes before Value
 	Value uint32
 }
 
-// LayerType is LayerTypeICRC.
+// LayerType returns LayerTypeICRC.
 func (*ICRC) LayerType() gopacket.LayerType { return LayerTypeICRC }
 
-// CanDecode is LayerTypeICRC.
+// CanDecode returns LayerTypeICRC.
 func (*ICRC) CanDecode() gopacket.LayerClass { return LayerTypeICRC }
 
-// NextLayerType is none.
+// NextLayerType returns LayerTypeZero: no layer follows.
 func (*ICRC) NextLayerType() gopacket.LayerType { return gopacket.LayerTypeZero }
 
 // DecodeFromBytes reads pad and ICRC, which are all of data.
@@ -43,8 +43,7 @@ func (l *ICRC) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes pad and Value before what b has: as the last layer, at the end. Seal replaces
-// the value with the right one.
+// SerializeTo prepends pad and Value to b. Seal replaces Value with the right one.
 func (l *ICRC) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(int(l.Pad) + wire.ICRCLen)
 	if err != nil {
@@ -55,8 +54,8 @@ func (l *ICRC) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptio
 	return nil
 }
 
-// Seal writes the right ICRC into a serialized frame, from its Ethernet header on. It answers the
-// errors of wire's Packet.Parse.
+// Seal writes the right ICRC into a serialized frame, which begins with its Ethernet header. It
+// returns the errors of wire's Packet.Parse.
 func Seal(frame []byte) error {
 	var p wire.Packet
 	if err := p.Parse(frame); err != nil {

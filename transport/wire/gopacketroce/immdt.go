@@ -13,13 +13,13 @@ type ImmDt struct {
 	Imm uint32
 }
 
-// LayerType is LayerTypeImmDt.
+// LayerType returns LayerTypeImmDt.
 func (*ImmDt) LayerType() gopacket.LayerType { return LayerTypeImmDt }
 
-// CanDecode is LayerTypeImmDt.
+// CanDecode returns LayerTypeImmDt.
 func (*ImmDt) CanDecode() gopacket.LayerClass { return LayerTypeImmDt }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*ImmDt) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -33,7 +33,7 @@ func (l *ImmDt) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *ImmDt) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.ImmDtLen)
 	if err != nil {
@@ -49,13 +49,13 @@ type IETH struct {
 	RKey uint32
 }
 
-// LayerType is LayerTypeIETH.
+// LayerType returns LayerTypeIETH.
 func (*IETH) LayerType() gopacket.LayerType { return LayerTypeIETH }
 
-// CanDecode is LayerTypeIETH.
+// CanDecode returns LayerTypeIETH.
 func (*IETH) CanDecode() gopacket.LayerClass { return LayerTypeIETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*IETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -69,7 +69,7 @@ func (l *IETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *IETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.ImmDtLen)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// The layer types. Their numbers are in gopacket's range for everybody, after RoCEv2's UDP port.
+// The layer types. Their numbers are in gopacket's user range, derived from RoCEv2's UDP port.
 var (
 	LayerTypeBTH          = register(0, "BTH", decodeBTH)
 	LayerTypeDETH         = register(1, "DETH", decodeAlone[DETH, *DETH])

@@ -16,7 +16,7 @@ import (
 	roce "github.com/goroce/goroce/transport/wire/gopacketroce"
 )
 
-// roceFrames answers the RoCEv2 frames of all captures, without Ethernet padding.
+// roceFrames returns the RoCEv2 frames of all captures, without Ethernet padding.
 func roceFrames(t testing.TB) (frames [][]byte) {
 	names, err := filepath.Glob("../testdata/*.pcap")
 	require.NoError(t, err)

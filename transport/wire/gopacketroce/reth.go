@@ -15,13 +15,13 @@ type RETH struct {
 	DMALength uint32
 }
 
-// LayerType is LayerTypeRETH.
+// LayerType returns LayerTypeRETH.
 func (*RETH) LayerType() gopacket.LayerType { return LayerTypeRETH }
 
-// CanDecode is LayerTypeRETH.
+// CanDecode returns LayerTypeRETH.
 func (*RETH) CanDecode() gopacket.LayerClass { return LayerTypeRETH }
 
-// NextLayerType is the payload: only the opcode knows better.
+// NextLayerType returns the payload; only the opcode determines another header.
 func (*RETH) NextLayerType() gopacket.LayerType { return gopacket.LayerTypePayload }
 
 // DecodeFromBytes reads the header at the start of data.
@@ -35,7 +35,7 @@ func (l *RETH) DecodeFromBytes(data []byte, df gopacket.DecodeFeedback) error {
 	return nil
 }
 
-// SerializeTo writes the header before what b has.
+// SerializeTo prepends the header to b.
 func (l *RETH) SerializeTo(b gopacket.SerializeBuffer, _ gopacket.SerializeOptions) error {
 	data, err := b.PrependBytes(wire.RETHLen)
 	if err != nil {
