@@ -63,7 +63,9 @@ func (h *Host) manager() (*cm, error) {
 		return nil, err
 	}
 	m.worker = h.workers[0]
-	if err := m.do(func(ep *transport.Endpoint) error { return ep.Manage(m.machine) }); err != nil {
+	if err := m.do(func(ep *transport.Endpoint) error {
+		return ep.Setup().Manage(m.machine)
+	}); err != nil {
 		return nil, err
 	}
 	return m, h.runManager(m)
@@ -172,11 +174,15 @@ func (m *cm) end(c *CMConn, err error) {
 	}
 	qp := c.qp
 	if c.worker == m.worker {
-		qp.ToError()
+		_ = qp.Modify(transport.Errored, transport.QPAttr{})
 		return
 	}
 	// Posting could block this core on the other core's mailbox.
-	go func() { _ = c.worker.post(func(*transport.Endpoint) { qp.ToError() }) }()
+	go func() {
+		_ = c.worker.post(func(*transport.Endpoint) {
+			_ = qp.Modify(transport.Errored, transport.QPAttr{})
+		})
+	}()
 }
 
 // close disconnects all connections and waits up to disconnectTimeout for the peers to confirm.
@@ -189,7 +195,7 @@ func (m *cm) close() {
 		}
 		for _, c := range m.conns {
 			c.closing = true
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 			leaving = append(leaving, c)
 		}
 		return nil

@@ -52,7 +52,7 @@ func newCMEnd(t testing.TB, h *Host, queue int, kind transport.QPType) *cmEnd {
 		if kind == transport.UD {
 			return nil
 		}
-		require.NoError(t, e.qp.ToInit(transport.InitAttr{}))
+		require.NoError(t, e.qp.Modify(transport.Init, transport.QPAttr{}))
 		return e.qp.PostRecv(&transport.RecvRequest{ID: 1,
 			SGList: []transport.SGE{e.mr.SGE(0, 100)}})
 	})
@@ -178,9 +178,9 @@ func TestCMConnects(t *testing.T) {
 				require.Equal(t, w.at, dialed.Peer())
 				require.Equal(t, b.qp, accepted.QueuePair())
 				a.send(t, "ping")
-				require.Equal(t, transport.CompSend, a.next(t).Op)
+				require.Equal(t, transport.OpSend, a.next(t).Op)
 				wc := b.next(t)
-				require.Equal(t, transport.CompRecv, wc.Op)
+				require.Equal(t, transport.OpRecv, wc.Op)
 				require.EqualValues(t, 4, wc.ByteLen)
 				b.send(t, "pong!")
 				require.EqualValues(t, 5, a.next(t).ByteLen)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -14,7 +15,7 @@ import (
 )
 
 // CMParams are a program's parameters for a connection (rdma_conn_param of librdmacm). Values are
-// encoded as in verbs and named as in package transport: see transport.RTRAttr and RTSAttr.
+// encoded as in verbs and named as in package transport: see transport.QPAttr.
 type CMParams struct {
 	// QP is an RC or UC queue pair of the host in RESET or INIT, with receives posted if the peer
 	// may send at once. It is moved to RTS with the negotiated attributes, and to ERROR when the
@@ -47,10 +48,10 @@ func (p *CMParams) check(h *Host) (*worker, error) {
 	case p.QP.Type == transport.UD:
 		return nil, fmt.Errorf("queue pair of type %v, want RC or UC: %w", p.QP.Type,
 			transport.ErrInvalid)
-	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > transport.MaxRdAtomic ||
-		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > transport.MaxRdAtomic:
+	case p.MaxRdAtomic < 0 || p.MaxRdAtomic > endpoint.MaxRdAtomic ||
+		p.MaxDestRdAtomic < 0 || p.MaxDestRdAtomic > endpoint.MaxRdAtomic:
 		return nil, fmt.Errorf("MaxRdAtomic %d or MaxDestRdAtomic %d out of range [0, %d]: %w",
-			p.MaxRdAtomic, p.MaxDestRdAtomic, transport.MaxRdAtomic, transport.ErrInvalid)
+			p.MaxRdAtomic, p.MaxDestRdAtomic, endpoint.MaxRdAtomic, transport.ErrInvalid)
 	}
 	var state transport.State
 	if err := w.do(func(*transport.Endpoint) { state = p.QP.State() }); err != nil {
@@ -118,21 +119,21 @@ func (h *Host) dialCM(ctx context.Context, peer netip.AddrPort, p CMParams) (*CM
 		return nil, err
 	}
 	if p.PathMTU == 0 {
-		p.PathMTU = transport.PathMTUFor(h.Info(0).MTU)
+		p.PathMTU = endpoint.PathMTUFor(h.Info(0).MTU)
 	}
 	c := newCMConn(m, nil)
 	c.peer, c.qp, c.worker = peer, p.QP, w
 	var ours rdmacm.Offer
 	if err := m.do(func(ep *transport.Endpoint) error {
-		local, err := ep.Source(peer.Addr())
+		local, err := ep.Setup().Source(peer.Addr())
 		if err != nil {
 			return err
 		}
-		ours = p.offer(ep.RandomPSN())
+		ours = p.offer(ep.Setup().RandomPSN())
 		c.conn, err = m.machine.Connect(rdmacm.Dial{Offer: ours, Local: local, Peer: peer.Addr(),
 			Service: rdmacm.TCPService(peer.Port()),
 			Type:    serviceType(p.QP.Type), MTU: p.PathMTU, TrafficClass: p.TrafficClass},
-			ep.Now())
+			ep.Loop().Now())
 		if err == nil {
 			m.conns[c.conn] = c
 		}
@@ -183,13 +184,14 @@ func (c *CMConn) abandon(err error) error {
 		return ended // err is a consequence of it
 	}
 	_ = c.m.do(func(ep *transport.Endpoint) error {
-		if hop, failure := ep.Neighbors().Resolve(c.peer.Addr(), ep.Now()); failure == nil &&
+		if hop, failure := ep.Setup().Neighbors().Resolve(c.peer.Addr(),
+			ep.Loop().Now()); failure == nil &&
 			hop.Generation() == 0 {
 			err = fmt.Errorf("%w; no ARP or neighbour discovery reply for %v", err,
 				hop.IP())
 		}
 		if c.m.conns[c.conn] == c {
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 			c.m.end(c, ErrClosed)
 		}
 		return nil
@@ -208,16 +210,16 @@ func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	}
 	var failure error
 	err := c.worker.do(func(*transport.Endpoint) {
-		failure = c.qp.Connect(transport.InitAttr{Access: p.Access, PKey: a.PKey},
-			transport.RTRAttr{
-				Path: transport.AddressVector{IP: a.IP, Source: a.Source,
-					TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
-				PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN,
-				MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
-				AnswerClass: p.AnswerClass,
-			},
-			transport.RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
-				RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic})
+		failure = c.qp.Connect(transport.QPAttr{
+			Access: p.Access, PKey: a.PKey,
+			Path: transport.AddressVector{IP: a.IP, Source: a.Source,
+				TrafficClass: a.TrafficClass, HopLimit: a.HopLimit, FlowLabel: a.FlowLabel},
+			PathMTU: a.PathMTU, DestQPN: a.DestQPN, RecvPSN: a.RecvPSN,
+			MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: p.MinRNRTimer,
+			AnswerClass: p.AnswerClass,
+			SendPSN:     a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+			RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic,
+		})
 	})
 	return errors.Join(err, failure)
 }
@@ -264,14 +266,16 @@ func (c *CMConn) Disconnect(ctx context.Context) error {
 	if err := c.m.do(func(ep *transport.Endpoint) error {
 		if c.m.conns[c.conn] == c && !c.closing {
 			c.closing = true
-			c.conn.Disconnect(ep.Now())
+			c.conn.Disconnect(ep.Loop().Now())
 		}
 		return nil
 	}); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
 	// ErrClosed: a closed host has destroyed the queue pair
-	_ = c.worker.do(func(*transport.Endpoint) { c.qp.ToError() })
+	_ = c.worker.do(func(*transport.Endpoint) {
+		_ = c.qp.Modify(transport.Errored, transport.QPAttr{})
+	})
 	select {
 	case <-c.done:
 		return nil

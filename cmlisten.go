@@ -190,7 +190,7 @@ func (r *CMRequest) accept(ctx context.Context, p CMParams) error {
 	err := r.take(&p)
 	if err == nil {
 		err = m.do(func(ep *transport.Endpoint) error {
-			ours = p.offer(ep.RandomPSN())
+			ours = p.offer(ep.Setup().RandomPSN())
 			return nil
 		})
 	}
@@ -198,7 +198,9 @@ func (r *CMRequest) accept(ctx context.Context, p CMParams) error {
 		err = c.bringUp(ours, &p)
 	}
 	if err == nil {
-		err = m.do(func(ep *transport.Endpoint) error { return c.conn.Accept(ours, ep.Now()) })
+		err = m.do(func(ep *transport.Endpoint) error {
+			return c.conn.Accept(ours, ep.Loop().Now())
+		})
 	}
 	if err == nil {
 		_, err = c.wait(ctx)

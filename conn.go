@@ -71,7 +71,7 @@ func (c *Conn) reap(cq *transport.CompletionQueue) {
 				if wc.Status != transport.StatusWRFlushErr {
 					c.fail(fmt.Errorf("goroce: connection to %v: %v", c.peer, wc.Status))
 				}
-			case wc.Op == transport.CompRecv:
+			case wc.Op == transport.OpRecv:
 				c.inbox <- signal{int(wc.ID), int(wc.ByteLen)}
 			default:
 				c.sendFree <- int(wc.ID)

@@ -64,18 +64,18 @@ func newControlled(tb testing.TB, control string, priority int, tokens string) *
 			RecvCQ: c.cqs[i], MaxSendWR: benchDepth, MaxRecvWR: 2 * benchDepth, SignalAll: true})
 		require.NoError(tb, err)
 		c.ends[i] = ep
-		offers[i] = ep.Offer()
+		offers[i] = ep.Setup().Offer()
 		if tokens != "" {
 			offers[i].Features |= wire.FeatureToken
 		}
 	}
 	for i, qp := range c.qps {
 		c.control(qp, control, priority, tokens)
-		require.NoError(tb, qp.Connect(transport.InitAttr{}, transport.RTRAttr{
-			Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: transport.MTU4096,
-			DestQPN:   c.qps[1-i].Num,
-			Extension: wire.Agree(offers[i], offers[1-i]),
-		}, transport.RTSAttr{}))
+		require.NoError(tb,
+			qp.Connect(transport.QPAttr{Path: transport.AddressVector{IP: addrs[1-i]},
+				PathMTU:   4 * units.KiB,
+				DestQPN:   c.qps[1-i].Num,
+				Extension: wire.Agree(offers[i], offers[1-i])}))
 	}
 	c.wr = transport.WorkRequest{Op: transport.OpSend,
 		SGList: []transport.SGE{mrs[0].SGE(0, benchMessage)}}
@@ -100,13 +100,14 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 			Priority: priority}.New(benchPath)
 	}
 	require.NoError(c.tb, err)
-	require.NoError(c.tb, qp.Control(algorithm))
+	require.NoError(c.tb, qp.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm}))
 	if tokens != "" {
 		spec, err := tocc.Parse(tokens)
 		require.NoError(c.tb, err)
 		gate, granter, err := spec.New(benchPath)
 		require.NoError(c.tb, err)
-		require.NoError(c.tb, qp.Admit(gate, granter))
+		require.NoError(c.tb, qp.Modify(transport.Init, transport.QPAttr{Gate: gate,
+			Granters: []cc.Granter{granter}}))
 	}
 }
 
@@ -115,9 +116,10 @@ func (c *controlled) control(qp *transport.QueuePair, control string, priority i
 func (c *controlled) run(n int) {
 	for until := c.done + n; c.done < until; {
 		for i, ep := range c.ends {
-			before := ep.Activity()
+			before := ep.Loop().Activity()
 			ep.Poll(c.now)
-			c.now = c.now.Add(units.Duration(1+ep.Activity()-before) * 300 * units.Nanosecond)
+			c.now = c.now.Add(units.Duration(1+ep.Loop().Activity()-before) * 300 *
+				units.Nanosecond)
 			ep.Ended(c.now)
 			for range c.cqs[i].Poll(c.wcs[:]) {
 				if i == 0 {

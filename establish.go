@@ -159,7 +159,7 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 	if c.in, err = ep.RegisterMemory(pd, in, transport.LocalWrite); err != nil {
 		return err
 	}
-	if err := c.qp.ToInit(transport.InitAttr{}); err != nil {
+	if err := c.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
 		return err
 	}
 	for i := range slots {
@@ -168,9 +168,9 @@ func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.He
 			return err
 		}
 	}
-	mine.PathMTU = int64(transport.PathMTUFor(ep.Port().Info().MTU))
-	mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.RandomPSN()}}
-	mine.Extension = ep.Offer()
+	mine.PathMTU = int64(ep.Query().PathMTU)
+	mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.Setup().RandomPSN()}}
+	mine.Extension = ep.Setup().Offer()
 	return nil
 }
 
@@ -187,7 +187,7 @@ func (c *Conn) connect(mine, theirs *connect.Hello) error {
 }
 
 func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
-	if err := c.qp.ToRTR(transport.RTRAttr{
+	if err := c.qp.Modify(transport.ReadyToReceive, transport.QPAttr{
 		Path:    transport.AddressVector{IP: theirs.Addr},
 		PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
 		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN),
@@ -196,8 +196,9 @@ func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	}); err != nil {
 		return err
 	}
-	if err := c.qp.ToRTS(transport.RTSAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout,
-		RetryCount: connRetries, RNRRetry: connRetries}); err != nil {
+	if err := c.qp.Modify(transport.ReadyToSend,
+		transport.QPAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout,
+			RetryCount: connRetries, RNRRetry: connRetries}); err != nil {
 		return err
 	}
 	c.cq.OnEvent(c.reap)

@@ -49,22 +49,22 @@ func exhaust(t *testing.T, h *Host, peer streamer) {
 	for range 5 {
 		held := make([]packet.Buf, 4096)
 		require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {
-			held = held[:ep.Port().Alloc(held)]
+			held = held[:h.device.Queue(0).Alloc(held)]
 		}))
 		time.Sleep(20 * time.Millisecond) // shorter than what ends the connection
 		require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {
 			held = append(held, make([]packet.Buf, 256)...)
 			n := len(held) - 256
-			held = held[:n+ep.Port().Alloc(held[n:])] // those that came home meanwhile
+			held = held[:n+h.device.Queue(0).Alloc(held[n:])] // those that came home meanwhile
 		}))
 		time.Sleep(20 * time.Millisecond)
-		require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { ep.Port().Free(held) }))
+		require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { h.device.Queue(0).Free(held) }))
 		was := acknowledged()
 		require.Eventually(t, func() bool { return acknowledged() > was+slots },
 			removalLimit, time.Millisecond, "traffic does not go on")
 	}
-	var counters transport.Counters
-	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { counters = ep.Counters() }))
+	var counters transport.Stats
+	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { counters = ep.Stats() }))
 	require.NotZero(t, counters.NoBuffers)
 	require.Zero(t, counters.RetriesExceeded)
 	require.NoError(t, conn.Err())

@@ -241,11 +241,11 @@ func (h *Host) manageFromStart(ep *transport.Endpoint, wanted bool) (*cm, error)
 	if !wanted {
 		return nil, nil
 	}
-	m, err := h.newManager(ep.Port().Info().MAC)
+	m, err := h.newManager(ep.Query().Port.MAC)
 	if err != nil {
 		return nil, err
 	}
-	return m, ep.Manage(m.machine)
+	return m, ep.Setup().Manage(m.machine)
 }
 
 // endpointSeed returns the seed of endpoint i. It is 0 only without a seed.
@@ -308,7 +308,7 @@ func (h *Host) close() error {
 func (h *Host) Endpoints() int { return len(h.workers) }
 
 // Info returns the properties of the port of endpoint i.
-func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Port().Info() }
+func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Query().Port }
 
 // Addrs returns the host's addresses.
 func (h *Host) Addrs() []netip.Prefix { return h.addrs }

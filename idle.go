@@ -89,7 +89,7 @@ const (
 // idler decides what a core does without work. It is a state machine:
 //
 //	working  a round did something: poll again.
-//	waiting  a packet is expected or similar (transport.Endpoint.AtStake): spin for yieldAfter,
+//	waiting  a packet is expected or similar (endpoint.Loop.ExpectsResponse): spin for yieldAfter,
 //	         then yield if yields bring work, or if the last yield is longer ago than reserve.
 //	idle     nothing is expected: the same until napAfter, then nap, longer after longNapAfter.
 //

@@ -19,7 +19,7 @@ import (
 
 // queuePairs returns the number of a host's queue pairs.
 func queuePairs(t testing.TB, h *Host) (n int) {
-	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { n = ep.QueuePairs() }))
+	require.NoError(t, h.Do(0, func(ep *transport.Endpoint) { n = ep.Stats().Holdings.QueuePairs }))
 	return n
 }
 

@@ -76,7 +76,7 @@ func testLinuxVethBetweenTwoHosts(t *testing.T) {
 		require.True(t, bytes.Equal(bytes.Repeat([]byte{byte(i)}, 20000), buf[:n]), "message %d", i)
 	}
 	require.NoError(t, hosts[0].Do(0, func(ep *transport.Endpoint) {
-		t.Logf("retransmitted %d of %d frames", ep.Counters().Retransmitted, ep.Counters().TxFrames)
+		t.Logf("retransmitted %d of %d frames", ep.Stats().Retransmitted, ep.Stats().TxFrames)
 	}))
 	require.NoError(t, client.Close())
 	require.NoError(t, server.Close())

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -92,30 +93,53 @@ func serve(l *Listener, ended func(error)) {
 type streamer struct {
 	addr  string
 	ended <-chan string // why each connection ended
-	stop  func()
+	stop  func() error
 }
 
-// here is a streamer in this process.
-func here(t *testing.T, url string) streamer {
+// newStreamer returns a streamer in this process.
+func newStreamer(url string) (streamer, error) {
 	h, err := Open(url, Options{})
-	require.NoError(t, err)
+	if err != nil {
+		return streamer{}, err
+	}
 	l, err := h.Listen("127.0.0.1:0")
-	require.NoError(t, err)
+	if err != nil {
+		return streamer{}, errors.Join(err, h.Close())
+	}
 	ended := make(chan string, 2)
 	go serve(l, func(err error) { ended <- err.Error() })
-	return streamer{l.Addr().String(), ended, func() { require.NoError(t, h.Close()) }}
+	return streamer{l.Addr().String(), ended, h.Close}, nil
 }
 
+// here returns a streamer in this process.
+func here(t *testing.T, url string) streamer {
+	s, err := newStreamer(url)
+	require.NoError(t, err)
+	return s
+}
+
+// streamerEnv is set in the process that TestPortIsRemovedUnderTraffic starts, to the URL of its
+// port.
 const streamerEnv = "GOROCE_TEST_STREAMER"
 
-// TestStreamer is the other process of TestPortIsRemovedUnderTraffic. It serves until its standard
-// input ends.
-func TestStreamer(t *testing.T) {
-	url, child := os.LookupEnv(streamerEnv)
-	if !child {
-		t.Skip("runs inside TestPortIsRemovedUnderTraffic")
+// TestMain runs the tests, or in that process a streamer.
+func TestMain(m *testing.M) {
+	url, is := os.LookupEnv(streamerEnv)
+	if !is {
+		os.Exit(m.Run())
 	}
-	s := here(t, url)
+	if err := streamHere(url); err != nil {
+		fmt.Fprintln(os.Stderr, "streamer:", err)
+		os.Exit(1)
+	}
+}
+
+// streamHere serves at a port until the standard input ends, and prints its address first.
+func streamHere(url string) error {
+	s, err := newStreamer(url)
+	if err != nil {
+		return err
+	}
 	fmt.Println(s.addr)
 	go func() {
 		for why := range s.ended {
@@ -123,12 +147,12 @@ func TestStreamer(t *testing.T) {
 		}
 	}()
 	_, _ = io.Copy(io.Discard, os.Stdin)
-	s.stop()
+	return s.stop()
 }
 
-// elsewhere is a streamer in a process of its own.
+// elsewhere returns a streamer in a process of its own.
 func elsewhere(t *testing.T, url string) streamer {
-	cmd := exec.Command(os.Args[0], "-test.run=^TestStreamer$")
+	cmd := exec.Command(os.Args[0])
 	cmd.Env, cmd.Stderr = append(os.Environ(), streamerEnv+"="+url), os.Stderr
 	in, err := cmd.StdinPipe()
 	require.NoError(t, err)
@@ -145,10 +169,10 @@ func elsewhere(t *testing.T, url string) streamer {
 			ended <- lines.Text()
 		}
 	}()
-	return streamer{addr, ended, func() {
+	return streamer{addr, ended, func() error {
 		in.Close()
 		<-read
-		require.NoError(t, cmd.Wait())
+		return cmd.Wait()
 	}}
 }
 
@@ -169,7 +193,7 @@ func TestPortIsRemovedUnderTraffic(t *testing.T) {
 				peer := c.peer(t, c.theirs)
 				removedUnderTraffic(t, c.ours, peer)
 				replugged(t, c.ours, peer)
-				peer.stop()
+				require.NoError(t, peer.stop())
 				if i == 0 {
 					before = faults.Count(t).Plus(faults.Census{Heap: 1 << 10})
 				}
@@ -179,8 +203,8 @@ func TestPortIsRemovedUnderTraffic(t *testing.T) {
 	}
 }
 
-// dialStreamer returns a connection by which something has arrived, and a channel that tells why it
-// ended.
+// dialStreamer returns a connection by which something has arrived, and a channel that reports why
+// it ended.
 func dialStreamer(t *testing.T, h *Host, s streamer) (*Conn, <-chan error) {
 	ctx, cancel := context.WithTimeout(context.Background(), removalLimit)
 	defer cancel()

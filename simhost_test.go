@@ -119,7 +119,7 @@ func newSimWorld(t testing.TB, seed uint64) *simWorld {
 func (w *worker) pollSimulated(p *simPort, now func() units.Time) {
 	defer close(w.ended)
 	const longest = 10 * time.Millisecond // until it notices the end of the test
-	w.ep.OnRound(w.step)
+	w.ep.Loop().OnRound(w.step)
 	for !w.halt.Load() {
 		began := now()
 		sends, next := w.round(began, now)
@@ -276,7 +276,7 @@ func TestSimulatedHosts(t *testing.T) {
 		require.NoError(t, server.Close())
 		for _, h := range w.hosts {
 			require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {
-				require.Zero(t, ep.QueuePairs())
+				require.Zero(t, ep.Stats().Holdings.QueuePairs)
 			}))
 			require.NoError(t, h.Close())
 		}

@@ -139,7 +139,7 @@ func (s *simulation) finish(rng *rand.Rand) {
 		})
 		synctest.Wait()
 		left := -1
-		err := h.Do(0, func(ep *transport.Endpoint) { left = ep.QueuePairs() })
+		err := h.Do(0, func(ep *transport.Endpoint) { left = ep.Stats().Holdings.QueuePairs })
 		if !errors.Is(err, ErrClosed) && left != 0 {
 			s.t.Errorf("host %d has %d queue pairs left, want 0", i, left)
 		}

@@ -93,11 +93,10 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 		for i, h := range hosts {
 			require.NoError(t, h.Do(queue, func(*transport.Endpoint) {
 				require.NoError(t,
-					ends[i].qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
-						transport.RTRAttr{
-							Path:    transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()},
-							PathMTU: transport.MTU4096, DestQPN: ends[1-i].qp.Num},
-						transport.RTSAttr{Timeout: 14, RetryCount: 7}))
+					ends[i].qp.Connect(transport.QPAttr{Access: transport.RemoteWrite,
+						Path:    transport.AddressVector{IP: hosts[1-i].Addrs()[0].Addr()},
+						PathMTU: 4 * units.KiB, DestQPN: ends[1-i].qp.Num, Timeout: 14,
+						RetryCount: 7}))
 			}))
 		}
 		copy(ends[0].mr.Bytes(), "queue "+string(rune('0'+queue)))
@@ -117,7 +116,7 @@ func TestVerbsOnTwoQueues(t *testing.T) {
 			require.Equal(t, ends[0].mr.Bytes(), ends[1].mr.Bytes())
 		}))
 		require.NoError(t, hosts[0].Do(queue, func(ep *transport.Endpoint) {
-			require.NotZero(t, ep.Counters().Retransmitted, "what was lost was sent again")
+			require.NotZero(t, ep.Stats().Retransmitted, "what was lost was sent again")
 		}))
 	}
 	require.NoError(t, hosts[0].Close())

@@ -59,7 +59,7 @@ func (w *worker) poll() {
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
 	idle := newIdler(w.idle, now, isOversubscribed())
-	w.ep.OnRound(w.step)
+	w.ep.Loop().OnRound(w.step)
 	for !w.halt.Load() {
 		sends, next := w.round(now, read)
 		if w.busy || !next.After(sends) {
@@ -68,7 +68,7 @@ func (w *worker) poll() {
 			idle.work(now)
 			continue
 		}
-		now = idle.wait(idle.rest(now, w.ep.AtStake(now)), clock, now, next)
+		now = idle.wait(idle.rest(now, w.ep.Loop().ExpectsResponse(now)), clock, now, next)
 	}
 	w.end()
 }
@@ -78,15 +78,15 @@ func (w *worker) poll() {
 func (w *worker) round(now units.Time, clock func() units.Time) (sends, next units.Time) {
 	w.busy = false
 	sends = now
-	if w.ep.Receive(now) > 0 || w.busy {
+	if w.ep.Loop().Receive(now) > 0 || w.busy {
 		sends = clock()
 	}
-	next = w.ep.Transmit(sends)
+	next = w.ep.Loop().Transmit(sends)
 	if len(w.mailbox) > 0 {
 		w.open()
 		w.busy = true
 	}
-	if a := w.ep.Activity(); a != w.activity {
+	if a := w.ep.Loop().Activity(); a != w.activity {
 		w.activity, w.busy = a, true
 	}
 	return sends, next

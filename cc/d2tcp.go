@@ -31,8 +31,8 @@ func (p *d2tcpParams) build(path Path) Algorithm {
 	return &D2TCP{DCTCP: p.start(path), maxD: p.maxD, minD: p.minD, allowed: p.deadline}
 }
 
-// SetDeadline sets when what is posted should have arrived, by the clock of events; 0 is no
-// deadline, which is DCTCP.
+// SetDeadline sets when what is posted should have arrived, by the clock of events. 0
+// removes the deadline, which makes it DCTCP.
 func (d *D2TCP) SetDeadline(t units.Time) { d.deadline = t }
 
 // Start implements Starter.

@@ -130,8 +130,8 @@ func TestLEDBATLatecomer(t *testing.T) {
 	assert.Less(t, dc.cwnd, before)
 }
 
-// Some configurations keep the target of 100 ms for the Internet: no queue of a data centre is that
-// long.
+// Some configurations keep the target of 100 ms for the Internet: queues of a data centre are much
+// shorter.
 func TestLEDBATTargetOfADataCentre(t *testing.T) {
 	dc := make1[*LEDBAT](t, "ledbat-dc", everything)
 	assert.Equal(t, everything.BaseRTT+6*us, dc.Snapshot().Target)

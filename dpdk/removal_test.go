@@ -91,7 +91,7 @@ func removed(t *testing.T, d *dpdk.Device) {
 	require.Zero(t, s.TxFrames)
 }
 
-// TestRemovedDriverFails: what the driver of a removed device cannot do is no error of Close.
+// TestRemovedDriverFails: what the driver of a removed device cannot do does not make Close fail.
 func TestRemovedDriverFails(t *testing.T) {
 	for _, url := range removableURLs(t) {
 		for _, call := range []string{"rte_eth_dev_info_get", "rte_eth_dev_stop",

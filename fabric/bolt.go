@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -76,14 +77,14 @@ func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 	b, now := &q.bolt, s.net.now
 	b.avail = min(b.avail+now.Sub(b.at)-out.serialize(f.wire), b.maxAvail)
 	b.at = now
-	t := wire.FindBolt(f.mem[:f.len])
+	t := extension.AsBolt(wire.SwitchTLV(f.mem[:f.len]))
 	if t == nil {
 		return
 	}
-	increment := t.Flags()&wire.BoltINC != 0
+	increment := t.Flags()&extension.BoltINC != 0
 	switch {
 	case q.bytes >= b.threshold:
-		r := wire.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*interFrame),
+		r := extension.QueueReport{Drain: out.serialize(int32(q.bytes) + q.count*interFrame),
 			Rate: out.rate}
 		if t.Congest(r) {
 			q.stats.Congested++
@@ -92,7 +93,7 @@ func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 				s.report(in, q, f, r)
 			}
 		}
-	case t.Flags()&(wire.BoltLast|wire.BoltFirst) == wire.BoltLast:
+	case t.Flags()&(extension.BoltLast|extension.BoltFirst) == extension.BoltLast:
 		b.ending = min(b.ending+1, maxEnding)
 		return
 	case b.ending > 0 && increment:
@@ -105,16 +106,16 @@ func (s *Switch) applyBolt(in, out *Port, q *queue, f *frame) {
 		return
 	}
 	if increment {
-		t.Clear(wire.BoltINC)
+		t.Clear(extension.BoltINC)
 		q.stats.Denied++
 	}
 }
 
 // report sends an SRC to the sender of a frame, as if it had arrived at port in.
-func (s *Switch) report(in *Port, q *queue, f *frame, r wire.QueueReport) {
+func (s *Switch) report(in *Port, q *queue, f *frame, r extension.QueueReport) {
 	n := s.net
 	src := n.newFrame(nil)
-	data := wire.BuildSRC(src.mem, f.mem[:f.len], srcClass, r)
+	data := wire.BuildSRC(src.mem, f.mem[:f.len], srcClass, r.Bytes())
 	n.label(src, data)
 	src.state = frameMoving
 	n.reports++

@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -31,7 +32,7 @@ func boltSwitch(t testing.TB, c Bolt) (n *Network, s *Switch, in, out *Port) {
 }
 
 // boltFrame returns a packet from host 0 to host 1 with Bolt flags, 1500 bytes on the wire.
-func boltFrame(t testing.TB, n *Network, flags wire.BoltFlags) *frame {
+func boltFrame(t testing.TB, n *Network, flags extension.BoltFlags) *frame {
 	var tmpl wire.Template
 	a, b := n.Host(0), n.Host(1)
 	require.NoError(t,
@@ -42,23 +43,25 @@ func boltFrame(t testing.TB, n *Network, flags wire.BoltFlags) *frame {
 	room := f.mem[:stored-frameCheck]
 	payload := (len(room) - tmpl.Overhead() - int(wire.XDATA.Info().Ext) - wire.ICRCLen) &^ 3
 	ext, total := tmpl.Build(room, wire.Fields{Op: wire.XDATA, PSN: 9}, payload)
-	wire.XCH(room[ext:]).Set(0x1234, wire.BoltLen)
+	wire.View[wire.XCH](room[ext:]).Set(0x1234, extension.BoltLen)
 	wire.SetInner(room[ext+wire.XCHLen:], wire.RCSendOnly)
-	wire.Bolt(room[ext+wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(flags, 0x51)
+	extension.Bolt(room[ext+wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(flags, 0x51)
 	tmpl.Seal(room[:total])
 	n.label(f, room) // two bytes longer than the IP datagram
 	require.EqualValues(t, mtu, f.wire)
 	return f
 }
 
-func flagsOf(f *frame) wire.BoltFlags { return wire.FindBolt(f.mem[:f.len]).Flags() }
+func flagsOf(f *frame) extension.BoltFlags {
+	return extension.AsBolt(wire.SwitchTLV(f.mem[:f.len])).Flags()
+}
 
 const (
-	first = wire.BoltFirst
-	last  = wire.BoltLast
-	inc   = wire.BoltINC
-	dec   = wire.BoltDEC
-	ai    = wire.BoltAI
+	first = extension.BoltFirst
+	last  = extension.BoltLast
+	inc   = extension.BoltINC
+	dec   = extension.BoltDEC
+	ai    = extension.BoltAI
 )
 
 // TestBoltSupplyMatching tests grants by an empty queue without ending flows, with avail bytes of
@@ -67,7 +70,7 @@ func TestBoltSupplyMatching(t *testing.T) {
 	for _, c := range []struct {
 		packets       units.Bytes // maximum supply
 		avail         units.Bytes
-		flags, become wire.BoltFlags
+		flags, become extension.BoltFlags
 		left          units.Bytes
 	}{
 		{2, 1400, inc, 0, 1400},
@@ -120,7 +123,7 @@ func TestBoltSupplyOfABurst(t *testing.T) {
 func TestBoltProactiveRampUp(t *testing.T) {
 	n, s, in, out := boltSwitch(t, Bolt{})
 	q := &out.queues[0]
-	pass := func(flags wire.BoltFlags) wire.BoltFlags {
+	pass := func(flags extension.BoltFlags) extension.BoltFlags {
 		f := boltFrame(t, n, flags)
 		s.applyBolt(in, out, q, f)
 		return flagsOf(f)
@@ -145,7 +148,7 @@ func TestBoltProactiveRampUp(t *testing.T) {
 func TestBoltReports(t *testing.T) {
 	for _, c := range []struct {
 		before        int // frames in the queue
-		flags, become wire.BoltFlags
+		flags, become extension.BoltFlags
 		was, becomes  units.Duration // drain time before and after
 		reports       uint64
 	}{
@@ -165,11 +168,13 @@ func TestBoltReports(t *testing.T) {
 		}
 		f := boltFrame(t, n, c.flags)
 		if c.was > 0 {
-			wire.FindBolt(f.mem[:f.len]).Congest(wire.QueueReport{Drain: c.was, Rate: 25 * gbps})
+			extension.AsBolt(wire.SwitchTLV(f.mem[:f.len])).Congest(
+				extension.QueueReport{Drain: c.was, Rate: 25 * gbps})
 		}
 		s.applyBolt(in, out, q, f)
 		assert.Equal(t, c.become, flagsOf(f), "%+v", c)
-		assert.Equal(t, c.becomes, wire.FindBolt(f.mem[:f.len]).Report().Drain, "%+v", c)
+		assert.Equal(t, c.becomes, extension.AsBolt(wire.SwitchTLV(f.mem[:f.len])).Report().Drain,
+			"%+v", c)
 		assert.Equal(t, c.reports, q.stats.Reported, "%+v", c)
 		assert.Equal(t, c.reports, n.Ledger().Reported)
 		if c.reports == 0 {
@@ -181,7 +186,8 @@ func TestBoltReports(t *testing.T) {
 		require.NoError(t, p.Parse(src.mem[:src.len]))
 		assert.True(t, p.ICRC())
 		assert.Equal(t, wire.SRC, p.Op)
-		assert.Equal(t, wire.QueueReport{Drain: c.becomes, Rate: 100 * gbps}, p.Report())
+		assert.Equal(t, extension.QueueReport{Drain: c.becomes, Rate: 100 * gbps},
+			extension.Report(p.Body()))
 		assert.EqualValues(t, 0, src.dst)
 		assert.EqualValues(t, 7, src.prio)
 	}

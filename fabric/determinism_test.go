@@ -44,7 +44,7 @@ func busyRun(t testing.TB, seed uint64) (uint64, string) {
 		}
 	}
 	for _, node := range c.Nodes {
-		counters += fmt.Sprintf("%+v %+v\n", node.Host.NIC().Stats(), node.Endpoint.Counters())
+		counters += fmt.Sprintf("%+v %+v\n", node.Host.NIC().Stats(), node.Endpoint.Stats())
 	}
 	return n.Digest(), counters
 }

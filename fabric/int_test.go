@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -18,7 +19,7 @@ func telemetryFrame(b *packet.Buf, from, to *fabric.Host, records int) (at int) 
 	const ip, udp = wire.EthernetLen, wire.EthernetLen + wire.IPv4Len
 	const bth = udp + wire.UDPLen
 	at = bth + wire.BTHLen + wire.XCHLen + wire.InnerLen
-	b.SetLen(at + wire.INTLen(records) + 64)
+	b.SetLen(at + extension.INTLen(records) + 64)
 	data := b.Data()
 	clear(data)
 	dst, src := to.NIC().Info().MAC, from.NIC().Info().MAC
@@ -28,8 +29,8 @@ func telemetryFrame(b *packet.Buf, from, to *fabric.Host, records int) (at int) 
 	data[ip], data[ip+9] = 0x45, wire.ProtocolUDP
 	binary.BigEndian.PutUint16(data[udp+2:], wire.UDPPort)
 	data[bth] = uint8(wire.XDATA)
-	wire.XCH(data[bth+wire.BTHLen:]).Set(1, wire.INTLen(records))
-	wire.INT(data[at : at+wire.INTLen(records)]).Init(records)
+	wire.View[wire.XCH](data[bth+wire.BTHLen:]).Set(1, extension.INTLen(records))
+	extension.INT(data[at : at+extension.INTLen(records)]).Init(records)
 	return at
 }
 
@@ -53,20 +54,20 @@ func TestINT(t *testing.T) {
 		}
 		return forever(now)
 	}))
-	var got []wire.INT
+	var got []extension.INT
 	b.Run(polled(func(now units.Time) units.Time {
 		bufs := make([]packet.Buf, 4)
 		k := b.NIC().Recv(bufs)
 		for i := range k {
 			data := append([]byte(nil), bufs[i].Data()...)
-			got = append(got, wire.INT(data[at:at+wire.INTLen(3)]))
+			got = append(got, extension.INT(data[at:at+extension.INTLen(3)]))
 		}
 		b.NIC().Free(bufs[:k])
 		return forever(now)
 	}))
 	run(t, n, units.Millisecond)
 	require.Len(t, got, 3)
-	size := at + wire.INTLen(3) + 64
+	size := at + extension.INTLen(3) + 64
 	for i, telemetry := range got {
 		require.Equal(t, 2, telemetry.Filled(), "one record per switch")
 		left, right := telemetry.Record(0), telemetry.Record(1)

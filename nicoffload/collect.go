@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -81,7 +81,7 @@ func (n *NIC) bindTimed(h Handle, b Binding) {
 
 // Sent collects a data packet that leaves: a TX event, the retransmission timer, and the decision
 // whether it carries a probe. In that case Sent writes the probe to field and returns true.
-func (n *NIC) Sent(h Handle, p *Packet, field wire.ProbeField, now units.Time) (probe bool) {
+func (n *NIC) Sent(h Handle, p *Packet, field []byte, now units.Time) (probe bool) {
 	n.dirty = true
 	f := n.find(h)
 	if f == nil {
@@ -136,7 +136,7 @@ func (n *NIC) Received(h Handle, p *Packet, now units.Time) {
 		n.Report(h, &n.event, now)
 	}
 	if p.Probe != nil {
-		n.receivedProbe(h, wire.ProbeField(p.Probe), now)
+		n.receivedProbe(h, extension.ProbeField(p.Probe), now)
 	}
 	n.extract(h, f, p, now)
 }
@@ -166,7 +166,7 @@ func (n *NIC) acknowledged(h Handle, a *arrival, p *Packet, now units.Time) {
 }
 
 // receivedProbe handles the response to a probe, unless a newer one has arrived before.
-func (n *NIC) receivedProbe(h Handle, field wire.ProbeField, now units.Time) {
+func (n *NIC) receivedProbe(h Handle, field extension.ProbeField, now units.Time) {
 	delay, ok := n.timed[h.Index()].probe.onResponse(field, now)
 	if !ok {
 		n.counters.ProbesLate++

@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -391,8 +391,8 @@ func TestSilence(t *testing.T) {
 }
 
 func field(seq uint8, left units.Time) []byte {
-	b := make([]byte, wire.ProbeLen)
-	wire.ProbeField(b).Set(wire.ProbeResponse, seq, left)
+	b := make([]byte, extension.ProbeLen)
+	extension.ProbeField(b).Set(extension.ProbeResponse, seq, left)
 	return b
 }
 
@@ -409,10 +409,10 @@ func TestProbesBesideData(t *testing.T) {
 		open(t, n, 1, c.b)
 		var got []int
 		for i := range 13 {
-			b := make([]byte, wire.ProbeLen)
+			b := make([]byte, extension.ProbeLen)
 			if n.Sent(1, &Packet{PSN: uint32(i), Bytes: 1000}, b, at(i)) {
-				assert.Equal(t, units.Duration(at(i)), wire.ProbeField(b).Left())
-				assert.EqualValues(t, len(got), wire.ProbeField(b).Seq())
+				assert.Equal(t, units.Duration(at(i)), extension.ProbeField(b).Left())
+				assert.EqualValues(t, len(got), extension.ProbeField(b).Seq())
 				got = append(got, i)
 			}
 		}
@@ -440,7 +440,7 @@ func TestProbeResponses(t *testing.T) {
 	assert.Equal(t, 4*us, hear(40, at(8), at(12)), "after the wrap")
 	assert.Zero(t, hear(41, at(13), at(12)), "from the future")
 	assert.Zero(t, hear(41, at(0), at(1_000_001)), "implausibly old")
-	b := make([]byte, wire.ProbeLen)
+	b := make([]byte, extension.ProbeLen)
 	for i := range maxUnanswered {
 		n.Sent(1, &Packet{PSN: uint32(i)}, b, at(13))
 	}

@@ -1,7 +1,7 @@
 package nicoffload
 
 import (
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -45,8 +45,8 @@ func (p *prober) attach(now units.Time) bool {
 }
 
 // send writes the field of a probe that leaves with data.
-func (p *prober) send(field wire.ProbeField, now units.Time) {
-	field.Set(wire.ProbeMode(1), p.seq, now)
+func (p *prober) send(field extension.ProbeField, now units.Time) {
+	field.Set(extension.ProbeMode(1), p.seq, now)
 	p.seq++
 	if p.unanswered++; p.unanswered >= maxUnanswered {
 		p.newestKnown = false
@@ -55,8 +55,8 @@ func (p *prober) send(field wire.ProbeField, now units.Time) {
 
 // onResponse returns the round-trip time measured by a response. It returns false for a response
 // that is older than the newest, or implausible.
-func (p *prober) onResponse(field wire.ProbeField, now units.Time) (units.Duration, bool) {
-	if len(field) < wire.ProbeLen || field.Mode() != wire.ProbeResponse {
+func (p *prober) onResponse(field extension.ProbeField, now units.Time) (units.Duration, bool) {
+	if len(field) < extension.ProbeLen || field.Mode() != extension.ProbeResponse {
 		return 0, false
 	}
 	if p.newestKnown && int8(field.Seq()-p.newest) <= 0 { // reordered

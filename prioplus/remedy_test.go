@@ -53,7 +53,7 @@ func TestOverestimate(t *testing.T) {
 		assert.Greater(t, paper.flows, c.paper, c.name)
 		assert.Less(t, ours.flows, c.ours, c.name)
 		assert.Less(t, ours.idle, paper.idle/2, c.name)
-		assert.Less(t, ours.back, paper.back, c.name)
+		assert.Less(t, ours.recovery, paper.recovery, c.name)
 	}
 }
 

@@ -26,7 +26,7 @@ type takeover struct {
 	partial   bool
 
 	up        float64 // ms until the higher ones have the link
-	back      float64 // ms after their end until the link is full again
+	recovery  float64 // ms after their end until the link is full again
 	idle      float64 // total ms of idle link in the 2 ms after their end
 	lowStops  int
 	highStops int
@@ -43,7 +43,7 @@ func (k *takeover) run(t testing.TB, seed uint64) {
 	m.run(10 * units.Millisecond)
 	all := m.share("")
 	k.up = m.since(m.share("high"), 2*units.Millisecond, 0.95)
-	k.back = m.since(all, 6*units.Millisecond, 0.9)
+	k.recovery = m.since(all, 6*units.Millisecond, 0.9)
 	k.idle = 2 * (1 - mean(all[6*units.Millisecond/m.bin:8*units.Millisecond/m.bin]))
 	k.lowStops, k.highStops, k.flows = 0, 0, 0
 	for _, s := range m.flows {
@@ -78,7 +78,7 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 			k.up = 4 // not before they ended
 		}
 		sum.up += k.up / float64(seeds)
-		sum.back += k.back / float64(seeds)
+		sum.recovery += k.recovery / float64(seeds)
 		sum.idle += k.idle / float64(seeds)
 		sum.flows = max(sum.flows, k.flows)
 		sum.lowStops += k.lowStops
@@ -105,11 +105,11 @@ func TestModelCheck(t *testing.T) {
 			k.run(t, seed)
 			t.Logf("%-16s seed %d: up %.2f ms, back %.2f ms, idle %.2f ms, stops low %d high %d, "+
 				"#flow %.0f",
-				c.name, seed, k.up, k.back, k.idle, k.lowStops, k.highStops, k.flows)
+				c.name, seed, k.up, k.recovery, k.idle, k.lowStops, k.highStops, k.flows)
 			assert.GreaterOrEqual(t, k.up, c.upLow, c.name)
 			assert.LessOrEqual(t, k.up, c.upHigh, c.name)
-			assert.GreaterOrEqual(t, k.back, c.backLow, c.name)
-			assert.LessOrEqual(t, k.back, c.backHigh, c.name)
+			assert.GreaterOrEqual(t, k.recovery, c.backLow, c.name)
+			assert.LessOrEqual(t, k.recovery, c.backHigh, c.name)
 		}
 	}
 }

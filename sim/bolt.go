@@ -3,6 +3,7 @@ package sim
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -10,8 +11,8 @@ import (
 // Bolt is the configuration of switches for Bolt at a path MTU, with the authors' parameters for a
 // single bottleneck.
 func Bolt(pathMTU units.Bytes) fabric.Bolt {
-	extension := units.Bytes(wire.XCHLen + wire.InnerLen + wire.BoltLen)
-	return fabric.Bolt{Frame: pathMTU + dataOverhead + extension + frameCheck}
+	added := units.Bytes(wire.XCHLen + wire.InnerLen + extension.BoltLen)
+	return fabric.Bolt{Frame: pathMTU + dataOverhead + added + frameCheck}
 }
 
 // frameCheck is what a switch stores of a frame beyond the bytes of its Buf.

@@ -51,7 +51,7 @@ func TestBoltHoldsItsQueue(t *testing.T) {
 		mean, p99, longest := queue.Mean(from, to)/frame, queue.Percentile(99, from, to)/frame,
 			queue.Max(from, to)/frame
 		t.Logf("MTU %d: used %.4f, queue mean %.2f, p99 %.2f, longest %.2f packets, %+v",
-			int64(mtu), used, mean, p99, longest, f.Conn.QP.Snapshot())
+			int64(mtu), used, mean, p99, longest, f.Conn.QP.Stats().Congestion)
 		assert.Greater(t, used, 0.98)
 		assert.InDelta(t, 2, mean, 1.5)
 		assert.Less(t, p99, 6.)
@@ -105,7 +105,7 @@ func TestBoltWithFaults(t *testing.T) {
 		require.NoError(t, net.Run(units.Time(200*units.Millisecond)))
 		require.Empty(t, cl.Errors)
 		require.NotZero(t, done)
-		c := cl.Nodes[0].Endpoint.Counters()
+		c := cl.Nodes[0].Endpoint.Stats()
 		assert.NotZero(t, c.SwitchReports)
 		assert.NotZero(t, c.DropICRC)
 		assert.Zero(t, c.DropUnnegotiated+c.DropTag, "broken ones are found by their ICRC")

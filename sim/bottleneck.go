@@ -8,7 +8,6 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -112,7 +111,7 @@ func (b Bottleneck) Scenario(flows []Flow) (Scenario, error) {
 
 func (b *Bottleneck) fill() {
 	if b.PathMTU == 0 {
-		b.PathMTU = transport.MTU1024
+		b.PathMTU = units.KiB
 	}
 	if b.Timeout == 0 {
 		b.Timeout = 12

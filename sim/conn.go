@@ -61,7 +61,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 	if service.Control != nil {
 		algorithm, err := service.Control.New(s.path(p))
 		if err == nil {
-			err = qa.Control(algorithm)
+			err = qa.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm})
 		}
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (s *Simulation) join(p Pair, service Service) (*Conn, error) {
 		return nil, err
 	}
 	ab, ba := s.agree(&service, qa, qb)
-	psnA, psnB := wire.PSN(a.Endpoint.RandomPSN()), wire.PSN(b.Endpoint.RandomPSN())
+	psnA, psnB := wire.PSN(a.Endpoint.Setup().RandomPSN()), wire.PSN(b.Endpoint.Setup().RandomPSN())
 	if err := s.bringUp(qa, b, qb, psnA, psnB, ab, &service); err != nil {
 		return nil, err
 	}
@@ -148,21 +148,17 @@ func (s *Simulation) bringUp(
 	extension wire.Agreement, service *Service,
 ) error {
 	r := &s.Scheme.Recovery
-	return qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead},
-		transport.RTRAttr{
-			Path: transport.AddressVector{
-				IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
-			},
-			PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
-			MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+	return qp.Connect(transport.QPAttr{
+		Access: transport.RemoteWrite | transport.RemoteRead,
+		Path: transport.AddressVector{
+			IP: peer.Host.Addrs()[0].Addr(), TrafficClass: service.TrafficClass,
 		},
-		transport.RTSAttr{
-			SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
-			RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
-			Class: service.Class, Reordering: r.Reordering,
-		},
-	)
+		PathMTU: s.Hosts.PathMTU, DestQPN: peerQP.Num, RecvPSN: theirs, MaxDestRdAtomic: 4,
+		MinRNRTimer: 12, Extension: extension, AnswerClass: service.AnswerClass,
+		SendPSN: mine, Timeout: s.Hosts.Timeout, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+		RTOLow: r.RTOLow, RTOHigh: r.RTOHigh, MaxInFlight: r.MaxInFlight,
+		Class: service.Class, Reordering: r.Reordering,
+	})
 }
 
 // post sends the next messages of the connection's flow.
@@ -171,7 +167,7 @@ func (n *Node) post(c *Conn) error {
 	for f.posted < f.Bytes && f.outstanding < outstanding {
 		size := min(f.Bytes-f.posted, n.sim.Hosts.Chunk)
 		err := c.QP.PostSend(&transport.WorkRequest{
-			ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+			ID: c.id, Op: transport.OpWrite, Signaled: true,
 			SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(size),
 				LKey: n.source.LKey}},
 			RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,
@@ -261,7 +257,7 @@ func (s *Simulation) ResolveAddresses() error {
 	for i := 1; i < len(s.Nodes); i++ {
 		for at, n := range s.Nodes {
 			ip := s.Nodes[(at+i)%len(s.Nodes)].Host.Addrs()[0].Addr()
-			if _, err := n.Endpoint.Neighbors().Resolve(ip, s.Net.Now()); err != nil {
+			if _, err := n.Endpoint.Setup().Neighbors().Resolve(ip, s.Net.Now()); err != nil {
 				return err
 			}
 		}

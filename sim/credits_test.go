@@ -35,7 +35,7 @@ func TestTokensAndCredits(t *testing.T) {
 			}
 			cl, err := sim.New(sim.Scenario{
 				Topology: sim.On(net),
-				Hosts: sim.Hosts{PathMTU: transport.MTU4096, Timeout: 8, Receives: messages,
+				Hosts: sim.Hosts{PathMTU: 4 * units.KiB, Timeout: 8, Receives: messages,
 					SendDepth: messages},
 				Scheme: sim.Scheme{Selective: true,
 					AnswerClass: 56 << 2,
@@ -66,7 +66,7 @@ func TestTokensAndCredits(t *testing.T) {
 				}
 				conn.Replied = func(units.Bytes, units.Time) {
 					answered++
-					conn.QP.Answered(size)
+					conn.QP.Admission().Answered(size)
 				}
 				conn.Arrived = func(bytes units.Bytes, _ units.Time) {
 					waiting = append(waiting, message{conn, bytes})
@@ -105,7 +105,7 @@ func TestTokensAndCredits(t *testing.T) {
 			if mode == "rr" {
 				assert.Equal(t, 4*messages, answered)
 			}
-			c := cl.Nodes[4].Endpoint.Counters()
+			c := cl.Nodes[4].Endpoint.Stats()
 			assert.NotZero(t, c.TokensSent)
 			assert.NotZero(t, c.CreditsOnAcks+c.CreditsSent)
 			t.Logf("lossy %v, %s: most %v, %d tokens, %d CREDITs on ACKs, %d alone, %d questions",

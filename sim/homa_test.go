@@ -45,7 +45,7 @@ func TestHomaReorders(t *testing.T) {
 		require.Equal(t, 60, done)
 		var again, missing, held uint64
 		for _, n := range cl.Nodes {
-			k := n.Endpoint.Counters()
+			k := n.Endpoint.Stats()
 			again, missing, held = again+k.Retransmitted, missing+k.Missing, held+k.Held
 		}
 		t.Logf("patience %v: %d packets overtook, %d counted as missing, %d sent again", patience,

@@ -68,7 +68,7 @@ func (c *Conn) Reply(bytes units.Bytes) {
 
 func message(from, to *Node, bytes units.Bytes, id uint64) *transport.WorkRequest {
 	return &transport.WorkRequest{
-		ID: id, Op: transport.OpWriteImm, Flags: transport.Signaled,
+		ID: id, Op: transport.OpWriteImm, Signaled: true,
 		SGList: []transport.SGE{{Addr: from.source.Addr, Length: uint32(bytes),
 			LKey: from.source.LKey}},
 		RemoteAddr: to.sink.Addr, RKey: to.sink.RKey,
@@ -86,7 +86,7 @@ func (n *Node) Do(f func(now units.Time)) {
 // inside Poll.
 func (c *Conn) Consumed(bytes units.Bytes) {
 	c.To.Do(func(units.Time) {
-		c.To.note(errors.Join(c.Remote.Consumed(bytes), c.receive(c.To, false)))
+		c.To.note(errors.Join(c.Remote.Admission().Consumed(bytes), c.receive(c.To, false)))
 	})
 }
 

@@ -46,11 +46,11 @@ func TestTrimmedIncast(t *testing.T) {
 	for i, f := range flows {
 		require.NotZero(t, f.Done, "flow %d", i)
 		last = max(last, f.Done)
-		k := cl.Nodes[i].Endpoint.Counters()
+		k := cl.Nodes[i].Endpoint.Stats()
 		timeouts, again = timeouts+k.Timeouts, again+k.Retransmitted
 	}
 	port := net.Switches()[0].Ports()[senders]
-	q, headers, r := port.QueueStats(0), port.QueueStats(7), cl.Nodes[senders].Endpoint.Counters()
+	q, headers, r := port.QueueStats(0), port.QueueStats(7), cl.Nodes[senders].Endpoint.Stats()
 	goodput := float64(units.RateOf(senders*100*units.KiB, last.Sub(start))) / 1e9
 	t.Logf("%.1f Gb/s, %d packets trimmed, %d headers seen, %d of no use, %d missing, %d sent "+
 		"again, %d timeouts, longest queue %d",

@@ -54,7 +54,7 @@ func TestPrioritiesSurviveLoss(t *testing.T) {
 		for i, f := range flows {
 			assert.NotZero(t, f.Done, "priority %d", i)
 			t.Logf("%s: priority %d done after %v", settings, i, f.Done)
-			c := cl.Nodes[i].Endpoint.Counters()
+			c := cl.Nodes[i].Endpoint.Stats()
 			lost, probes = lost+c.ProbesLost, probes+c.ProbesSent
 		}
 		assert.Positive(t, lost, "of %d probes", probes)

@@ -158,7 +158,7 @@ func (m *MessageLog) written(status transport.Status, _ units.Time) {
 }
 
 func (m *MessageLog) replied(units.Bytes, units.Time) {
-	m.Conn.QP.Answered(m.Bytes)
+	m.Conn.QP.Admission().Answered(m.Bytes)
 	m.post()
 }
 

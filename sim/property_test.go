@@ -16,7 +16,6 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -38,7 +37,7 @@ const (
 
 	line    = 100 * units.Gbps
 	reach   = 2 * units.Microsecond // of each link
-	packet  = transport.MTU1024
+	packet  = units.KiB
 	carried = float64(line) * float64(packet) / float64(packet+wire.EthernetLen+wire.IPv4Len+
 		wire.UDPLen+wire.BTHLen+wire.ICRCLen+24)
 )

@@ -71,10 +71,10 @@ func TestReorderingByPriorities(t *testing.T) {
 			again, timeouts := uint64(0), uint64(0)
 			for i, f := range flows {
 				require.NotZero(t, f.Done, "flow %d", i)
-				k := cl.Nodes[i].Endpoint.Counters()
+				k := cl.Nodes[i].Endpoint.Stats()
 				again, timeouts = again+k.Retransmitted, timeouts+k.Timeouts
 			}
-			held := cl.Nodes[hosts-1].Endpoint.Counters().Held
+			held := cl.Nodes[hosts-1].Endpoint.Stats().Held
 			t.Logf("done after %v, %d held, %d sent again, %d timeouts", flows[0].Done, held, again,
 				timeouts)
 			assert.NotZero(t, held, "something was overtaken")

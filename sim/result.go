@@ -112,7 +112,7 @@ func (s *Simulation) Totals() (t Totals) {
 		}
 	}
 	for _, n := range s.Nodes {
-		c := n.Endpoint.Counters()
+		c := n.Endpoint.Stats()
 		t.Retransmitted += c.Retransmitted
 		t.Timeouts += c.Timeouts
 	}
@@ -150,11 +150,14 @@ func Jain(x ...float64) float64 {
 }
 
 // Goodput returns the goodput of all declared flows over time.
-func (r *Result) Goodput() *fabric.Series {
+func (r *Result) Goodput() *fabric.Series { return Goodput(r.Traces) }
+
+// Goodput returns the goodput of several flows together over time.
+func Goodput(flows []*Trace) *fabric.Series {
 	total := &fabric.Series{}
-	for i, at := range r.Traces[0].Goodput.Times {
+	for i, at := range flows[0].Goodput.Times {
 		sum := 0.0
-		for _, t := range r.Traces {
+		for _, t := range flows {
 			sum += t.Goodput.Values[i]
 		}
 		total.Add(at, sum)

@@ -86,7 +86,7 @@ func TestTokensOfAScheme(t *testing.T) {
 		r, err := s.Run(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, r.Complete())
-		assert.NotZero(t, r.Simulation.Nodes[0].Endpoint.Counters().TokensSent)
+		assert.NotZero(t, r.Simulation.Nodes[0].Endpoint.Stats().TokensSent)
 	}
 	assert.Nil(t, s.Scheme.Admit)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -79,10 +80,10 @@ type Service struct {
 	Admit                     Admission
 	Credits                   Crediting
 	TrafficClass, AnswerClass uint8
-	Class                     packet.Class // transmit queue of data, see transport.RTSAttr
+	Class                     packet.Class // transmit queue of data, see transport.QPAttr
 }
 
-// Recovery configures the loss detection of selective repeat, see transport.RTSAttr and
+// Recovery configures the loss detection of selective repeat, see transport.QPAttr and
 // transport.Config.
 type Recovery struct {
 	Reordering      units.Duration
@@ -218,7 +219,7 @@ func Marking(at100 fabric.ECN) func(units.BitRate) fabric.Queues {
 }
 
 // admit gives the sender its gates and the receiver its granters.
-func (s *Service) admit(p Pair, path cc.Path, sender, receiver gated) error {
+func (s *Service) admit(p Pair, path cc.Path, sender, receiver *transport.QueuePair) error {
 	var gates []cc.Gate
 	var granters []cc.Granter
 	take := func(gate cc.Gate, granter cc.Granter, err error) error {
@@ -240,12 +241,9 @@ func (s *Service) admit(p Pair, path cc.Path, sender, receiver gated) error {
 	if len(gates) == 0 {
 		return nil
 	}
-	return errors.Join(sender.Admit(cc.AllOf(gates...)), receiver.Admit(nil, granters...))
-}
-
-// gated is a queue pair that takes gates and granters.
-type gated interface {
-	Admit(gate cc.Gate, granters ...cc.Granter) error
+	return errors.Join(
+		sender.Modify(transport.Init, transport.QPAttr{Gate: cc.AllOf(gates...)}),
+		receiver.Modify(transport.Init, transport.QPAttr{Granters: granters}))
 }
 
 func (p Pair) String() string { return fmt.Sprintf("%d to %d", p.From, p.To) }

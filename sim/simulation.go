@@ -78,7 +78,7 @@ func (s *Simulation) build() error {
 func (s *Simulation) fill() {
 	h := &s.Hosts
 	if h.PathMTU == 0 {
-		h.PathMTU = transport.MTU1024
+		h.PathMTU = units.KiB
 	}
 	if h.LinkMTU == 0 {
 		h.LinkMTU = LinkMTU
@@ -133,7 +133,7 @@ func (n *Node) start() (err error) {
 	if n.sink, err = n.Endpoint.RegisterMemory(n.PD, s.sink, writable); err != nil {
 		return err
 	}
-	n.Endpoint.OnRound(n.reap)
+	n.Endpoint.Loop().OnRound(n.reap)
 	n.Host.Run(n.Endpoint)
 	return nil
 }

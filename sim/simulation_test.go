@@ -78,7 +78,7 @@ func TestConnectionsAreUsedAgain(t *testing.T) {
 	c.Drive(source, func(*sim.Transfer) { count++ })
 	require.NoError(t, net.Run(units.Time(2*units.Millisecond)))
 	assert.Equal(t, 4, count)
-	assert.Equal(t, 3, c.Nodes[0].Endpoint.QueuePairs())
+	assert.Equal(t, 3, c.Nodes[0].Endpoint.Stats().Holdings.QueuePairs)
 }
 
 // With loss, selective repeat ends sooner than go-back-N, and retransmits less.
@@ -97,7 +97,7 @@ func TestSelectiveRepeatBeatsGoBackN(t *testing.T) {
 		require.NoError(t, net.Run(units.Time(100*units.Millisecond)))
 		require.Empty(t, c.Errors)
 		require.NotZero(t, took[i])
-		again[i] = c.Nodes[0].Endpoint.Counters().Retransmitted
+		again[i] = c.Nodes[0].Endpoint.Stats().Retransmitted
 	}
 	assert.Less(t, 2*again[1], again[0])
 	assert.Less(t, took[1], took[0])

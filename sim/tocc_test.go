@@ -60,8 +60,8 @@ func TestTokensShareALink(t *testing.T) {
 		for _, r := range rates {
 			total += r.Mean(from, net.Now())
 		}
-		c := cl.Nodes[8].Endpoint.Counters()
-		sender := cl.Nodes[0].Endpoint.Counters()
+		c := cl.Nodes[8].Endpoint.Stats()
+		sender := cl.Nodes[0].Endpoint.Stats()
 		t.Logf("%s: %.2f Gb/s, queue mean %.0f max %.0f, tokens %d dropped %d, timeouts %d, "+
 			"retransmitted %d", text, total/1e9, q.Mean(from, net.Now()), q.Max(0, net.Now()),
 			c.TokensSent, c.TokensDropped, sender.Timeouts, sender.Retransmitted)

@@ -11,7 +11,7 @@ import (
 func (c *Conn) Write(bytes units.Bytes) error {
 	n := c.From
 	err := c.QP.PostSend(&transport.WorkRequest{
-		ID: c.id, Op: transport.OpWrite, Flags: transport.Signaled,
+		ID: c.id, Op: transport.OpWrite, Signaled: true,
 		SGList: []transport.SGE{{Addr: n.source.Addr, Length: uint32(bytes),
 			LKey: n.source.LKey}},
 		RemoteAddr: c.To.sink.Addr, RKey: c.To.sink.RKey,

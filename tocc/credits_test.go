@@ -169,7 +169,7 @@ func TestCreditSender(t *testing.T) {
 	}
 	d.post(3)
 	assert.Empty(t, d.take())
-	d.says(3, 0, 0, 0)
+	d.checkRTS(3, 0, 0, 0)
 	for i := range uint16(2) {
 		credit(7 + i)
 		marks := d.take()

@@ -11,10 +11,10 @@ import (
 )
 
 // bell counts calls of Reschedule.
-type bell struct{ rung int }
+type bell struct{ calls int }
 
 func (b *bell) Report(*cc.Event, units.Time) {}
-func (b *bell) Reschedule()                  { b.rung++ }
+func (b *bell) Reschedule()                  { b.calls++ }
 
 // receivers returns some receivers of one endpoint.
 func receivers(t *testing.T, text string, n int) (rs []*Receiver, bells []*bell) {
@@ -81,12 +81,12 @@ func TestHomaSRPT(t *testing.T) {
 		arrive(rs[2], 1, 0, 2)
 		granted(2)
 	}
-	assert.Equal(t, 1, bells[1].rung)
+	assert.Equal(t, 1, bells[1].calls)
 	assert.NotZero(t, rs[1].Next())
 	tokens, priority := granted(1)
 	assert.Equal(t, 43, tokens)
 	assert.Zero(t, priority, "200 packets are fewer")
-	assert.Zero(t, bells[0].rung)
+	assert.Zero(t, bells[0].calls)
 
 	arrive(rs[2], 43, 0, 3)
 	require.NoError(t, rs[2].Receive(rts(150*pkt, 100*pkt), 3), "a new message of 50 packets")
@@ -133,7 +133,7 @@ func TestHomaPriorities(t *testing.T) {
 	}
 	d := newDesk(t, "homa:unsch=0")
 	d.post(3)
-	d.says(3, 0, 0, 0)
+	d.checkRTS(3, 0, 0, 0)
 	n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 3 * pkt, Priority: 4}
 	require.NoError(t, d.gate.Receive(&n, d.backlog(), d.now))
 	for _, m := range d.take() {
@@ -173,8 +173,8 @@ func TestHomaForgetsTheDead(t *testing.T) {
 	rs[1].Attach(nil)
 	assert.Empty(t, grants(rs[2], 2), "the first still has its turn")
 	rs[0].Attach(nil)
-	assert.Equal(t, 1, bells[2].rung)
-	assert.Zero(t, bells[1].rung)
+	assert.Equal(t, 1, bells[2].calls)
+	assert.Zero(t, bells[1].calls)
 	assert.NotEmpty(t, grants(rs[2], 3))
 }
 

@@ -96,7 +96,7 @@ func TestAgeOfTokensOfALateSender(t *testing.T) {
 		d := newDesk(t, "unsch=0,k=1pkt,age=20us")
 		s := d.gate.(*Sender)
 		d.post(100)
-		d.says(100, 0, 0, 0)
+		d.checkRTS(100, 0, 0, 0)
 		for range 200 {
 			n := cc.ControlMessage{Kind: cc.TOKEN, Limit: 2 * pkt, Gap: c.gap}
 			require.NoError(t, s.Receive(&n, d.backlog(), d.now))

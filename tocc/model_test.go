@@ -29,23 +29,23 @@ type model struct {
 	threshold                                    units.Bytes // of selective drop; 0 none
 
 	// The sender.
-	packets  []packet
-	next     int   // the first packet that was never sent
-	again    []int // lost packets
-	waits    units.Bytes
-	inFlight units.Bytes
-	loose    units.Bytes // unscheduled and not acknowledged
-	free     units.Time  // when its link is idle
-	freeWake units.Time  // the poll for that
-	paused   units.Time  // the sender does nothing until then
-	rto      units.Duration
-	asked    units.Time // when the next poll is due
+	packets            []packet
+	next               int   // the first packet that was never sent
+	lost               []int // lost packets
+	waits              units.Bytes
+	inFlight           units.Bytes
+	unackedUnscheduled units.Bytes // unscheduled and not acknowledged
+	linkFreeAt         units.Time  // when its link is idle
+	freeWake           units.Time  // the poll for that
+	paused             units.Time  // the sender does nothing until then
+	rto                units.Duration
+	pollAt             units.Time // when the next poll is due
 
 	// The receiver.
 	arrived   []bool
-	told      []bool // missing
+	reported  []bool // missing
 	epsn      int
-	seen      int        // one past the newest
+	highest   int        // one past the newest
 	tokenAt   units.Time // when the next TOKEN may be sent
 	tokenWake units.Time // the poll for that
 	askedR    units.Time
@@ -53,8 +53,8 @@ type model struct {
 	draining  bool
 
 	// The wire.
-	busy  units.Time // until when the bottleneck is busy
-	tally struct {
+	linkBusyUntil units.Time // until when the bottleneck is busy
+	totals        struct {
 		unscheduled, lost, retransmitted, missing units.Bytes
 		most                                      units.Bytes // unscheduled, not acknowledged
 	}
@@ -123,7 +123,7 @@ func (m *model) post(bytes units.Bytes) {
 		}
 		left -= p.bytes
 		m.packets = append(m.packets, p)
-		m.arrived, m.told = append(m.arrived, false), append(m.told, false)
+		m.arrived, m.reported = append(m.arrived, false), append(m.reported, false)
 	}
 	m.waits += bytes
 	m.gate.Posted(bytes, m.backlog(), m.Now)
@@ -144,7 +144,7 @@ func (m *model) send() {
 			m.carryRTS(n)
 		}
 	}
-	for m.waits > 0 && !m.free.After(m.Now) {
+	for m.waits > 0 && !m.linkFreeAt.After(m.Now) {
 		i, p := m.head()
 		out := cc.Outgoing{Bytes: p.bytes, Message: p.message, Again: p.again, Backlog: m.backlog()}
 		if !m.gate.Ready(&out, m.Now) {
@@ -158,28 +158,28 @@ func (m *model) send() {
 // later schedules the sender's next poll.
 func (m *model) later() {
 	if at := m.gate.Next(); at != 0 &&
-		(m.asked == 0 || at.Before(m.asked) || !m.asked.After(m.Now)) {
-		m.asked = max(at, m.Now)
+		(m.pollAt == 0 || at.Before(m.pollAt) || !m.pollAt.After(m.Now)) {
+		m.pollAt = max(at, m.Now)
 		m.At(at, m.send)
 	}
-	if m.waits > 0 && m.free.After(m.Now) && m.freeWake != m.free {
-		m.freeWake = m.free
-		m.At(m.free, m.send)
+	if m.waits > 0 && m.linkFreeAt.After(m.Now) && m.freeWake != m.linkFreeAt {
+		m.freeWake = m.linkFreeAt
+		m.At(m.linkFreeAt, m.send)
 	}
 }
 
 func (m *model) head() (int, *packet) {
-	if len(m.again) > 0 {
-		return m.again[0], &m.packets[m.again[0]]
+	if len(m.lost) > 0 {
+		return m.lost[0], &m.packets[m.lost[0]]
 	}
 	return m.next, &m.packets[m.next]
 }
 
 func (m *model) leave(i int, marks cc.Marks) {
 	p := &m.packets[i]
-	if len(m.again) > 0 {
-		m.again = m.again[1:]
-		m.tally.retransmitted += p.bytes
+	if len(m.lost) > 0 {
+		m.lost = m.lost[1:]
+		m.totals.retransmitted += p.bytes
 	} else {
 		m.next++
 	}
@@ -189,22 +189,23 @@ func (m *model) leave(i int, marks cc.Marks) {
 	p.unscheduled = marks.Set&cc.MarkUnscheduled != 0
 	if p.unscheduled {
 		require.False(m.t, p.again)
-		m.loose += p.bytes
-		m.tally.unscheduled += p.bytes
-		m.tally.most = max(m.tally.most, m.loose)
+		m.unackedUnscheduled += p.bytes
+		m.totals.unscheduled += p.bytes
+		m.totals.most = max(m.totals.most, m.unackedUnscheduled)
 	}
-	m.free = m.Now.Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	m.linkFreeAt = m.Now.Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
 	sent, seq := p.sent, i
-	m.At(m.free.Add(m.rto), func() { m.timeout(seq, sent) })
-	backlog := m.path.LineRate.Bytes(m.busy.Sub(m.Now))
+	m.At(m.linkFreeAt.Add(m.rto), func() { m.timeout(seq, sent) })
+	backlog := m.path.LineRate.Bytes(m.linkBusyUntil.Sub(m.Now))
 	if m.rng.Float64() < m.lossData || p.unscheduled && m.threshold > 0 && backlog > m.threshold {
-		m.tally.lost += p.bytes
+		m.totals.lost += p.bytes
 		return
 	}
-	m.busy = max(m.busy, m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
+	m.linkBusyUntil = max(m.linkBusyUntil,
+		m.Now).Add(m.path.LineRate.Duration(Wire(p.bytes, m.path.Payload)))
 	a := cc.Arrival{Bytes: p.bytes, Set: marks.Set, Grant: marks.Grant,
 		Congested: m.rng.Float64() < m.marks}
-	m.At(m.busy.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
+	m.At(m.linkBusyUntil.Add(m.path.BaseRTT/2), func() { m.arrive(seq, a) })
 }
 
 func (m *model) timeout(i int, sent units.Time) {
@@ -222,20 +223,20 @@ func (m *model) lose(i int) {
 	}
 	p.out, p.again = false, true
 	if p.unscheduled {
-		m.loose -= p.bytes
+		m.unackedUnscheduled -= p.bytes
 		p.unscheduled = false
 	}
 	m.inFlight -= p.bytes
 	m.waits += p.bytes
-	m.again = append(m.again, i)
+	m.lost = append(m.lost, i)
 	m.gate.Lost(p.bytes, m.backlog(), m.Now)
 }
 
 // arrive processes a packet of data at the receiver.
 func (m *model) arrive(i int, a cc.Arrival) {
-	m.sawUpTo(i)
-	a.Behind = i < m.seen
-	m.seen = max(m.seen, i+1)
+	m.reportMissing(i)
+	a.Behind = i < m.highest
+	m.highest = max(m.highest, i+1)
 	a.Again = m.arrived[i]
 	m.arrived[i] = true
 	for m.epsn < len(m.arrived) && m.arrived[m.epsn] {
@@ -248,12 +249,12 @@ func (m *model) arrive(i int, a cc.Arrival) {
 	}
 }
 
-// sawUpTo reports packets before i that did not arrive.
-func (m *model) sawUpTo(i int) {
+// reportMissing reports packets before i that did not arrive.
+func (m *model) reportMissing(i int) {
 	for j := m.epsn; j < i; j++ {
-		if !m.arrived[j] && !m.told[j] && j >= m.seen {
-			m.told[j] = true
-			m.tally.missing += m.path.Payload // the transport does not know their length
+		if !m.arrived[j] && !m.reported[j] && j >= m.highest {
+			m.reported[j] = true
+			m.totals.missing += m.path.Payload // the transport does not know their length
 			m.granter.Missing(1, m.path.Payload, m.Now)
 		}
 	}
@@ -268,14 +269,14 @@ func (m *model) ack(i int) {
 	if p.out {
 		m.inFlight -= p.bytes
 		if p.unscheduled {
-			m.loose -= p.bytes
+			m.unackedUnscheduled -= p.bytes
 		}
 		p.out = false
 	} else { // it counted as lost
 		m.waits -= p.bytes
-		for k, j := range m.again {
+		for k, j := range m.lost {
 			if j == i {
-				m.again = append(m.again[:k], m.again[k+1:]...)
+				m.lost = append(m.lost[:k], m.lost[k+1:]...)
 				break
 			}
 		}
@@ -294,7 +295,7 @@ func (m *model) receive() {
 			}
 			return
 		}
-		n, ok := m.granter.Emit(m.epsn < m.seen, m.Now)
+		n, ok := m.granter.Emit(m.epsn < m.highest, m.Now)
 		switch {
 		case !ok:
 		case m.granter.QueueCapacity() == 0:
@@ -335,7 +336,7 @@ func (m *model) drain() {
 
 func (m *model) carryToken(n cc.ControlMessage) {
 	var missing []int
-	for j := m.epsn; n.Missing && j < m.seen && len(missing) < 32; j++ {
+	for j := m.epsn; n.Missing && j < m.highest && len(missing) < 32; j++ {
 		if !m.arrived[j] {
 			missing = append(missing, j)
 		}
@@ -361,12 +362,12 @@ func (m *model) carryRTS(n cc.ControlMessage) {
 	}
 	upto, at := m.next, m.Now
 	if n.WithData {
-		at = max(m.busy, m.Now)
+		at = max(m.linkBusyUntil, m.Now)
 	}
 	m.At(at.Add(m.path.BaseRTT/2), func() {
 		if n.WithData {
-			m.sawUpTo(upto)
-			m.seen = max(m.seen, upto)
+			m.reportMissing(upto)
+			m.highest = max(m.highest, upto)
 		}
 		require.NoError(m.t, m.granter.Receive(&n, m.Now))
 		m.receive()

@@ -204,18 +204,18 @@ type report struct {
 }
 
 // listener records events and never changes its decision.
-type listener struct{ heard []report }
+type listener struct{ events []report }
 
 func (l *listener) Report(ev *cc.Event, now units.Time) {
-	l.heard = append(l.heard, report{*ev, now})
+	l.events = append(l.events, report{*ev, now})
 }
 func (*listener) Reschedule() {}
 
 func (l *listener) kinds() (ks []cc.Kind) {
-	for _, h := range l.heard {
+	for _, h := range l.events {
 		ks = append(ks, h.ev.Kind)
 	}
-	l.heard = nil
+	l.events = nil
 	return ks
 }
 
@@ -232,7 +232,7 @@ func TestMarksAsCNPs(t *testing.T) {
 	r, l := listening(t, "k=1pkt")
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	require.Equal(t, 43, len(grants(r, 1)))
-	l.heard = nil
+	l.events = nil
 	marked := &cc.Arrival{Bytes: pkt, Set: cc.MarkTokenMarked}
 	now := units.Time(1)
 	next := func() units.Time { now = now.Add(50 * us); return now }
@@ -260,20 +260,20 @@ func TestMarksPacketForPacket(t *testing.T) {
 	r, l := listening(t, "unsch=0,k=2pkt,cc=dctcp")
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	tokens := len(grants(r, 1))
-	l.heard = nil
+	l.events = nil
 	arrive(r, 1, 0, 2)
-	assert.Empty(t, l.heard, "half a token")
+	assert.Empty(t, l.events, "half a token")
 	arrive(r, 1, 0, 2)
 	arrive(r, 1, cc.MarkTokenMarked, 2)
 	arrive(r, 1, 0, 2)
-	require.Len(t, l.heard, 2)
+	require.Len(t, l.events, 2)
 	for i, want := range []cc.Event{
 		{Kind: cc.RTT, Delay: 1, PSN: 1, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
 			InFlight: units.Bytes(2*tokens-2) * pkt, Left: 98 * pkt},
 		{Kind: cc.RTT, Delay: 1, PSN: 2, SndNxt: uint32(tokens), Packets: 1, Bytes: 2 * pkt,
 			Marked: 1, InFlight: units.Bytes(2*tokens-4) * pkt, Left: 96 * pkt},
 	} {
-		assert.Equal(t, want, l.heard[i].ev)
+		assert.Equal(t, want, l.events[i].ev)
 	}
 }
 
@@ -289,12 +289,12 @@ func TestTokenDelay(t *testing.T) {
 	arrive(r, 1, 0, at(7*us))
 	r.Missing(1, pkt, at(8*us))
 	arrive(r, 1, 0, at(13*us))
-	require.Len(t, l.heard, 3)
+	require.Len(t, l.events, 3)
 	for i, want := range []units.Duration{6 * us, 7 * us, 7 * us} {
-		assert.Equal(t, cc.RTT, l.heard[i].ev.Kind)
-		assert.Equal(t, want, l.heard[i].ev.Delay)
+		assert.Equal(t, cc.RTT, l.events[i].ev.Kind)
+		assert.Equal(t, want, l.events[i].ev.Delay)
 	}
-	l.heard = nil
+	l.events = nil
 	require.NotEmpty(t, grants(r, at(13*us)))
 	repeated := at(70 * us)
 	require.Len(t, grants(r, repeated), 1)
@@ -347,7 +347,7 @@ func TestProbes(t *testing.T) {
 	at := func(d units.Duration) units.Time { return units.Time(1).Add(d) }
 	require.NoError(t, r.Receive(rts(50*pkt, 0), 1))
 	r.Apply(cc.Decision{ProbeAt: at(10 * us)}, 1)
-	l.heard = nil
+	l.events = nil
 	assert.Empty(t, grants(r, at(9*us)))
 	tokens := grants(r, at(10*us))
 	require.Len(t, tokens, 1)
@@ -359,19 +359,19 @@ func TestProbes(t *testing.T) {
 	n := rts(50*pkt, 0)
 	n.Flags, n.Seq = cc.FlagReply, tokens[0].Seq
 	require.NoError(t, r.Receive(n, at(18*us)))
-	require.Len(t, l.heard, 1)
+	require.Len(t, l.events, 1)
 	assert.Equal(t, cc.Event{Kind: cc.RTT, Probe: true, Delay: 8 * us, Left: 50 * pkt},
-		l.heard[0].ev)
+		l.events[0].ev)
 	require.NoError(t, r.Receive(n, at(19*us)))
-	require.Len(t, l.heard, 1, "a reply counts once")
+	require.Len(t, l.events, 1, "a reply counts once")
 
 	r.Apply(cc.Decision{ProbeAt: at(20 * us)}, at(19*us))
 	require.Len(t, grants(r, at(20*us)), 1)
-	l.heard = nil
+	l.events = nil
 	grants(r, at(1020*us))
-	require.Len(t, l.heard, 1)
-	assert.Equal(t, cc.RTO, l.heard[0].ev.Kind)
-	assert.True(t, l.heard[0].ev.Probe)
+	require.Len(t, l.events, 1)
+	assert.Equal(t, cc.RTO, l.events[0].ev.Kind)
+	assert.True(t, l.events[0].ev.Probe)
 }
 
 // While the sender requests more tokens every token is a whole one; the remainder is granted with

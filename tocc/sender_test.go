@@ -67,8 +67,8 @@ func (d *desk) rts() *cc.ControlMessage {
 
 func (d *desk) wait(t units.Duration) { d.now = d.now.Add(t) }
 
-// says checks an RTS, in packets.
-func (d *desk) says(demand, spent, discarded int, flags cc.ControlFlags) {
+// checkRTS checks an RTS, in packets.
+func (d *desk) checkRTS(demand, spent, discarded int, flags cc.ControlFlags) {
 	d.Helper()
 	n := d.rts()
 	require.NotNil(d, n, "an RTS is due")
@@ -84,7 +84,7 @@ func TestScheduled(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(100)
 	assert.Empty(t, d.take())
-	d.says(100, 0, 0, 0)
+	d.checkRTS(100, 0, 0, 0)
 	d.token(3, 0, false)
 	marks := d.take()
 	require.Len(t, marks, 3)
@@ -146,7 +146,7 @@ func TestBurstsAreFlows(t *testing.T) {
 	d = newDesk(t, "unsch=0,k=1pkt")
 	for i := range 3 {
 		d.post(2)
-		d.says(2*i+2, 2*i, 0, 0)
+		d.checkRTS(2*i+2, 2*i, 0, 0)
 		d.token(2*i+2, 0, false)
 		assert.Len(t, d.take(), 2)
 	}
@@ -166,11 +166,11 @@ func TestOldTokens(t *testing.T) {
 	} {
 		d := newDesk(t, c.text)
 		d.post(100)
-		d.says(100, 0, 0, 0)
+		d.checkRTS(100, 0, 0, 0)
 		d.token(10, 0, false)
 		d.wait(c.after)
 		if c.left == 0 {
-			d.says(110, 10, 10, cc.FlagRepeat)
+			d.checkRTS(110, 10, 10, cc.FlagRepeat)
 		}
 		assert.Len(t, d.take(), c.left, "%s after %v", c.text, c.after)
 		if c.left == 0 {
@@ -203,7 +203,7 @@ func TestRealTimeBDP(t *testing.T) {
 func TestEcho(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	d.token(2, 0, true)
 	marks := d.take()
 	assert.Equal(t, cc.MarkTokenMarked, marks[0].Set)
@@ -212,7 +212,7 @@ func TestEcho(t *testing.T) {
 
 	d = newDesk(t, "unsch=0,k=1pkt,echo=cnp")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	d.token(1, 0, true)
 	n := d.rts()
 	require.NotNil(t, n)
@@ -234,13 +234,13 @@ func TestEcho(t *testing.T) {
 func TestDeadlockBreaker(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(10)
-	d.says(10, 0, 0, 0)
+	d.checkRTS(10, 0, 0, 0)
 	for _, after := range []units.Duration{50 * us, 100 * us, 200 * us, 400 * us, 800 * us,
 		1600 * us, 3200 * us, 4000 * us, 4000 * us} {
 		d.wait(after - 1)
 		require.Nil(t, d.rts(), "%v", after)
 		d.wait(1)
-		d.says(10, 0, 0, cc.FlagRepeat)
+		d.checkRTS(10, 0, 0, cc.FlagRepeat)
 	}
 	d.token(1, 0, false)
 	d.take()
@@ -251,7 +251,7 @@ func TestDeadlockBreaker(t *testing.T) {
 	assert.Zero(t, n.Flags)
 	d.inFlight = 0
 	d.wait(4000 * us)
-	d.says(10, 1, 0, cc.FlagRepeat)
+	d.checkRTS(10, 1, 0, cc.FlagRepeat)
 
 	d = newDesk(t, "unsch=0,k=1pkt,rts=off")
 	d.post(10)
@@ -263,16 +263,16 @@ func TestDeadlockBreaker(t *testing.T) {
 func TestNothingLeft(t *testing.T) {
 	d := newDesk(t, "unsch=0,k=1pkt")
 	d.post(2)
-	d.says(2, 0, 0, 0)
+	d.checkRTS(2, 0, 0, 0)
 	d.token(5, 0, false)
 	assert.Len(t, d.take(), 2)
 	assert.EqualValues(t, 3*pkt, d.gate.(*Sender).Stats().Unneeded)
 	assert.Nil(t, d.rts())
 	d.inFlight = 0
 	d.token(5, cc.FlagRepeat, false)
-	d.says(5, 5, 3, cc.FlagRepeat|cc.FlagEnd|cc.FlagReply)
+	d.checkRTS(5, 5, 3, cc.FlagRepeat|cc.FlagEnd|cc.FlagReply)
 	d.post(1)
-	d.says(6, 5, 3, 0)
+	d.checkRTS(6, 5, 3, 0)
 }
 
 // Lost data needs tokens again, whatever it was first sent on.
@@ -282,7 +282,7 @@ func TestLost(t *testing.T) {
 	assert.Len(t, d.take(), 20)
 	d.waits, d.inFlight = 3*pkt, 17*pkt
 	d.gate.Lost(3*pkt, d.backlog(), d.now)
-	d.says(3, 0, 0, 0)
+	d.checkRTS(3, 0, 0, 0)
 	out := cc.Outgoing{Bytes: pkt, Again: true, Backlog: d.backlog()}
 	assert.False(t, d.gate.Ready(&out, d.now))
 	d.token(1, 0, false)

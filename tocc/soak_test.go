@@ -56,9 +56,9 @@ func TestExactVolume(t *testing.T) {
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, s, r)
-		assert.Equal(t, total-m.tally.unscheduled, r.stats.Granted, "seed %d: %s", seed, text)
+		assert.Equal(t, total-m.totals.unscheduled, r.stats.Granted, "seed %d: %s", seed, text)
 		assert.Zero(t, s.stats.Unneeded, "seed %d: %s", seed, text)
-		assert.LessOrEqual(t, m.tally.most, s.unsch)
+		assert.LessOrEqual(t, m.totals.most, s.unsch)
 	})
 }
 
@@ -93,15 +93,15 @@ func TestNeverStuck(t *testing.T) {
 		s, r := m.gate.(*Sender), m.granter.(*Receiver)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, s, r)
-		assert.LessOrEqual(t, m.tally.most, s.unsch, "seed %d", seed)
+		assert.LessOrEqual(t, m.totals.most, s.unsch, "seed %d", seed)
 		assert.Zero(t, r.Next(), "seed %d: the receiver rests", seed)
 		assert.Zero(t, s.Next(), "seed %d: the sender rests", seed)
 		assert.LessOrEqual(t, s.limit, r.limit)
-		excess := r.stats.Granted - (total - m.tally.unscheduled) - m.tally.retransmitted -
+		excess := r.stats.Granted - (total - m.totals.unscheduled) - m.totals.retransmitted -
 			s.stats.Discarded
 		assert.LessOrEqual(t, excess, s.stats.Unneeded+r.limit-s.limit, "seed %d: %s", seed, text)
 		if s.volume {
-			assert.LessOrEqual(t, s.stats.Unneeded, m.tally.missing+m.tally.lost, "seed %d: %s",
+			assert.LessOrEqual(t, s.stats.Unneeded, m.totals.missing+m.totals.lost, "seed %d: %s",
 				seed, text)
 		}
 	})
@@ -135,7 +135,7 @@ func TestEverySchemeCompletes(t *testing.T) {
 		m.run(20 * units.Second)
 		require.True(t, m.done(), "seed %d: %s: %d of %d sent, %d wait: %+v %+v", seed, text,
 			m.next, len(m.packets), m.waits, m.gate, m.granter)
-		assert.LessOrEqual(t, m.tally.most, path.BDP(), "seed %d: %s", seed, text)
+		assert.LessOrEqual(t, m.totals.most, path.BDP(), "seed %d: %s", seed, text)
 		assert.Zero(t, m.granter.Next(), "seed %d: %s: the receiver rests", seed, text)
 		assert.Zero(t, m.gate.Next(), "seed %d: %s: the sender rests", seed, text)
 	})

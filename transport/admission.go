@@ -1,9 +1,11 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -41,7 +43,7 @@ type admission struct {
 	shut           bool           // the gate, and nothing else, blocks the next packet
 	shutAt         units.Time     // since when
 	heardAt        units.Time     // shutAt, or the time of the peer's newest ACK or control message
-	waited         AdmissionStats
+	waited         admissionStats
 
 	reads     uint32      // READs and atomics that are posted and have not completed
 	readBytes units.Bytes // bytes that they ask for
@@ -54,17 +56,14 @@ type admission struct {
 	gone         bool // detached: its queue pair does not use it any more
 }
 
-// Admit gives a queue pair a gate for what it sends (nil for none; cc.AllOf combines several) and
-// granters for what it receives: at most one of tokens and one of credits. It must be called before
-// RTR. What the peer does not agree to (wire.FeatureToken, wire.FeatureCredit) is detached at RTR,
-// and the queue pair goes on without it.
-func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
+// admit gives the queue pair a gate and granters, see QPAttr.
+func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
 	if err := qp.want("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
 		return fmt.Errorf("transport: QP %#x: admission is for reliable connections, not %v: %w",
-			uint32(qp.Num), qp.Type, ErrUnsupported)
+			uint32(qp.Num), qp.Type, errors.ErrUnsupported)
 	}
 	a := &admission{qp: qp, gate: g}
 	for _, part := range cc.Parts(g) {
@@ -106,10 +105,6 @@ func (qp *QueuePair) Admit(g cc.Gate, granters ...cc.Granter) error {
 	}
 	return nil
 }
-
-// Admitted reports whether the queue pair has a gate or a granter. It has none in ERR, nor if the
-// peer did not agree to any.
-func (qp *QueuePair) Admitted() bool { return qp.adm != nil }
 
 // dropAdmission detaches the gate and the granters.
 func (qp *QueuePair) dropAdmission() {
@@ -293,7 +288,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 		a.in.Set |= cc.MarkTokenMarked
 	}
 	if p.Op == wire.XDATA {
-		if g := p.Grant(); g != nil {
+		if g := extension.TLVs(p.TLVs()).Grant(); g != nil {
 			a.in.Set |= cc.MarkGrant
 			a.in.Grant = g.Seq()
 		}

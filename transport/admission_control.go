@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -31,13 +32,13 @@ func (a *admission) sendGateControl() bool {
 	}
 	flags := rtsFlags(n.Flags)
 	if n.WithData {
-		class, b, flags = qp.class, behind, flags|wire.RTSBehind
+		class, b, flags = qp.class, behind, flags|extension.RTSBehind
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.snd.nextPSN()}, 0)
 	frame := room[:total]
-	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
-	rts := wire.RTSField(frame[ext+wire.XCHLen:][:wire.RTSLen])
+	wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, 0)
+	rts := extension.RTS(frame[ext+wire.XCHLen:][:extension.RTSLen])
 	rts.Set(n.Demand, n.Spent, n.CE, n.Seq, flags)
 	rts.SetDiscarded(n.Discarded)
 	a.pushControl(b, frame, class, &n)
@@ -68,21 +69,21 @@ func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 func (a *admission) sendToken(b *packet.Buf, n *cc.ControlMessage) units.Bytes {
 	qp := a.qp
 	e := qp.ep
-	var ranges []wire.Range
+	var ranges []extension.Range
 	flags := tokenFlags(n.Flags)
 	if n.Missing {
 		trimmed := false
 		if ranges, trimmed = a.missingRanges(); trimmed {
-			flags |= wire.TokenTrimmed
+			flags |= extension.TokenTrimmed
 		}
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room,
 		wire.Fields{Op: wire.Token, PSN: qp.rcv.expected().Add(wire.PSNMask)},
-		wire.RangeLen*len(ranges))
+		extension.RangeLen*len(ranges))
 	frame := room[:total]
-	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
-	t := wire.TokenField(frame[ext+wire.XCHLen : total-wire.ICRCLen])
+	wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, 0)
+	t := extension.Token(frame[ext+wire.XCHLen : total-wire.ICRCLen])
 	t.Set(n.Limit, n.Seq, len(ranges), flags, n.Priority)
 	for i, r := range ranges {
 		t.SetRange(i, r)
@@ -115,7 +116,7 @@ func (a *admission) receiveControl(p *wire.Packet) {
 
 func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp := a.qp
-	h := p.RTS()
+	h := extension.RTS(p.Body())
 	a.notice = cc.ControlMessage{
 		Kind: cc.RTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
@@ -126,7 +127,7 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 		return
 	}
 	qp.ep.counters.RTSHeard++
-	if h.Flags()&wire.RTSBehind != 0 {
+	if h.Flags()&extension.RTSBehind != 0 {
 		a.onSeen(p.PSN, now)
 	}
 	a.scheduleGranter(now)
@@ -134,7 +135,7 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 
 func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp := a.qp
-	t := p.Token()
+	t := extension.Token(p.Body())
 	a.notice = cc.ControlMessage{
 		Kind: cc.TOKEN, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
@@ -164,19 +165,19 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 
 // The wire's flags have the values of cc's flags, except RTSBehind and TokenTrimmed.
 
-func rtsFlags(f cc.ControlFlags) wire.RTSFlags {
-	return wire.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |
+func rtsFlags(f cc.ControlFlags) extension.RTSFlags {
+	return extension.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |
 		cc.FlagEnd))
 }
 
-func tokenFlags(f cc.ControlFlags) wire.TokenFlags {
-	return wire.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
+func tokenFlags(f cc.ControlFlags) extension.TokenFlags {
+	return extension.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
 }
 
-func noticeOfRTS(f wire.RTSFlags) cc.ControlFlags {
-	return cc.ControlFlags(f &^ wire.RTSBehind)
+func noticeOfRTS(f extension.RTSFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ extension.RTSBehind)
 }
 
-func noticeOfToken(f wire.TokenFlags) cc.ControlFlags {
-	return cc.ControlFlags(f &^ wire.TokenTrimmed)
+func noticeOfToken(f extension.TokenFlags) cc.ControlFlags {
+	return cc.ControlFlags(f &^ extension.TokenTrimmed)
 }

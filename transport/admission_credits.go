@@ -6,6 +6,7 @@ import (
 	"math/bits"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -37,9 +38,9 @@ func (c *credits) check() error {
 			return fmt.Errorf("credits for lines of %d bytes: want a power of two from %d "+
 				"to %d: %w", int64(t.Line), wire.MinCreditLine, wire.MaxCreditLine, ErrInvalid)
 		}
-		if t.Lines > wire.MaxCreditLines {
+		if t.Lines > extension.MaxCreditLines {
 			return fmt.Errorf("credits for %d lines: want at most %d: %w", t.Lines,
-				wire.MaxCreditLines, ErrInvalid)
+				extension.MaxCreditLines, ErrInvalid)
 		}
 	}
 	return nil
@@ -129,13 +130,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// Consumed reports that the program is done with a message of the given length that arrived on this
-// queue pair: the ByteLen of its completion, or the length of a WRITE. The program calls it once
-// for each message, in any order. It has no effect on a queue pair whose peer did not agree to
-// credits (Admit), or that has ended. The lines of messages that are never consumed become free
-// when the queue pair ends.
-func (qp *QueuePair) Consumed(bytes units.Bytes) error { return qp.adm.consume(bytes) }
-
+// consume implements cc.Admission's Consumed.
 func (a *admission) consume(bytes units.Bytes) error {
 	if !a.grantsCredits() {
 		return nil
@@ -162,12 +157,8 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 	a.scheduleCredits(a.qp.ep.now)
 }
 
-// ConsumeOnPost makes each posted receive report that the program is done with the oldest message
-// that came with a completion. It replaces Consumed in a program that posts a message's receive
-// again when it is done with the message. It is not possible where plain WRITEs take credits, nor
-// with a shared receive queue, whose receives belong to no queue pair. It must be called after
-// Admit and before RTR.
-func (qp *QueuePair) ConsumeOnPost() error {
+// consumeOnPost lets posted receives consume messages, see QPAttr.
+func (qp *QueuePair) consumeOnPost() error {
 	if err := qp.want("consume on post", Reset, Init); err != nil {
 		return err
 	}
@@ -209,7 +200,7 @@ func (a *admission) onResponse(bytes units.Bytes) {
 	qp.ep.scheduleRequests(qp)
 }
 
-// onReceivePosted consumes the oldest message if ConsumeOnPost was called.
+// onReceivePosted consumes the oldest message if QPAttr.ConsumeOnPost was set.
 func (a *admission) onReceivePosted() {
 	c := &a.credits
 	if c.lengths == nil || c.granter == nil || c.messages == 0 {
@@ -218,13 +209,6 @@ func (a *admission) onReceivePosted() {
 	bytes := c.lengths[c.oldest%uint64(len(c.lengths))]
 	c.oldest++
 	a.onConsumed(units.Bytes(bytes))
-}
-
-// Answered reports that the program has the response to one of its messages, which had the given
-// length. If responses return credits (cc.CreditTerms), it returns those of that message; otherwise
-// it has no effect.
-func (qp *QueuePair) Answered(bytes units.Bytes) {
-	qp.adm.onResponse(bytes)
 }
 
 // scheduleCredits schedules a CREDIT that is due, or sets the timer for the next.
@@ -279,16 +263,16 @@ func (a *admission) buildCredit(b *packet.Buf, n *cc.ControlMessage, psn wire.PS
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
 	frame := room[:total]
-	wire.XCH(frame[ext:]).Set(qp.sendTag, wire.CreditLen)
-	setCredit(wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]), n)
+	wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, extension.CreditLen)
+	setCredit(extension.Credit(frame[ext+wire.XCHLen:][:extension.CreditLen]), n)
 	a.pushControl(b, frame, packet.ClassAck, n)
 }
 
-func setCredit(t wire.Credit, n *cc.ControlMessage) {
-	flags := wire.CreditAsks.When(n.Flags&cc.FlagQuery != 0) |
-		wire.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
-	flags |= wire.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
-		wire.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
+func setCredit(t extension.Credit, n *cc.ControlMessage) {
+	flags := extension.CreditAsks.When(n.Flags&cc.FlagQuery != 0) |
+		extension.CreditIdle.When(n.Cache&cc.CacheIdle != 0)
+	flags |= extension.CreditBeyondDDIO.When(n.Cache&cc.CacheBeyondDDIO != 0) |
+		extension.CreditApproaching.When(n.Cache&cc.CacheApproaching != 0)
 	t.Set(flags, n.Epoch, n.Credits, n.Returned)
 }
 
@@ -304,18 +288,18 @@ func (a *admission) creditLen() int {
 	}
 	a.credits.notice = n
 	if n.Served == 0 {
-		return wire.CreditLen
+		return extension.CreditLen
 	}
-	return wire.CreditLen + wire.HostLen
+	return extension.CreditLen + extension.HostLen
 }
 
 // putCredit writes the credits that creditLen took into the TLVs of an ACK.
 func (a *admission) putCredit(area []byte) {
 	qp := a.qp
 	n := &a.credits.notice
-	setCredit(wire.Credit(area[:wire.CreditLen]), n)
-	if len(area) > wire.CreditLen {
-		wire.Host(area[wire.CreditLen:][:wire.HostLen]).Set(n.Waited, n.Served)
+	setCredit(extension.Credit(area[:extension.CreditLen]), n)
+	if len(area) > extension.CreditLen {
+		extension.Host(area[extension.CreditLen:][:extension.HostLen]).Set(n.Waited, n.Served)
 	}
 	qp.ep.counters.CreditsOnAcks++
 	qp.setTimer()
@@ -324,8 +308,8 @@ func (a *admission) putCredit(area []byte) {
 // receiveCredit handles a CREDIT. It drops one with an implausible PSN.
 func (a *admission) receiveCredit(p *wire.Packet) {
 	qp := a.qp
-	t := p.Credit()
-	asks := t.Flags()&wire.CreditAsks != 0
+	t := extension.TLVs(p.TLVs()).Credit()
+	asks := t.Flags()&extension.CreditAsks != 0
 	if asks && !plausible(p.PSN, qp.rcv.expected()) || !asks &&
 		(!plausible(p.PSN, qp.loss.oldest()) || !p.PSN.Before(qp.loss.highest())) {
 		qp.ep.counters.DropNotice++
@@ -336,40 +320,40 @@ func (a *admission) receiveCredit(p *wire.Packet) {
 
 // onCredit applies the credits of a CREDIT or an ACK. It returns false if that ended the queue
 // pair.
-func (a *admission) onCredit(t wire.Credit, p *wire.Packet) bool {
+func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
 	n := &a.notice
 	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
-	if h := p.Host(); h != nil {
+	if h := extension.TLVs(p.TLVs()).Host(); h != nil {
 		if waited, served, known := h.Residence(); known {
 			n.Waited, n.Served = waited, served
 		}
 	}
 	f := t.Flags()
-	if f&wire.CreditIdle != 0 {
+	if f&extension.CreditIdle != 0 {
 		n.Cache = cc.CacheIdle
 	}
-	if f&wire.CreditBeyondDDIO != 0 {
+	if f&extension.CreditBeyondDDIO != 0 {
 		n.Cache |= cc.CacheBeyondDDIO
 	}
-	if f&wire.CreditApproaching != 0 {
+	if f&extension.CreditApproaching != 0 {
 		n.Cache |= cc.CacheApproaching
 	}
 	var err error
 	switch {
-	case f&wire.CreditAsks != 0 && a.credits.granter != nil:
+	case f&extension.CreditAsks != 0 && a.credits.granter != nil:
 		n.Flags = cc.FlagQuery
 		if err = a.credits.granter.Receive(n, now); err == nil {
 			e.counters.CreditQuestions++
 			a.scheduleCredits(now)
 		}
-	case f&wire.CreditAsks != 0 || a.credits.gate == nil || qp.state != ReadyToSend &&
+	case f&extension.CreditAsks != 0 || a.credits.gate == nil || qp.state != ReadyToSend &&
 		qp.state != SQDrained:
 		e.counters.DropState++
 		return true
-	case n.Credits == 0 || n.Credits > wire.MaxCreditLines:
+	case n.Credits == 0 || n.Credits > extension.MaxCreditLines:
 		e.counters.DropNotice++
 		return true
 	default:

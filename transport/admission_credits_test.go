@@ -8,6 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -161,8 +163,8 @@ func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side,
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = aCreditGate(), aReturner(lines)
-	require.NoError(t, a.qp.Admit(g))
-	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.admit(g))
+	require.NoError(t, b.qp.admit(nil, r))
 	o.offers = true
 	p.join(a, b, o)
 	return p, a, b, g, r
@@ -179,7 +181,7 @@ func (p *pair) join(a, b *side, o sideOptions) {
 func (p *pair) messages(a, b *side, n, size int) {
 	for i := range n {
 		b.recv(p.t, uint64(i), 0, size)
-		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(p.t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, size)}})
 	}
 }
@@ -191,7 +193,7 @@ func consumeOne(t testing.TB, b *side) bool {
 		return false
 	}
 	require.Equal(t, StatusSuccess, wc[0].Status)
-	require.NoError(t, b.qp.Consumed(units.Bytes(wc[0].ByteLen)))
+	require.NoError(t, b.qp.Admission().Consumed(units.Bytes(wc[0].ByteLen)))
 	return true
 }
 
@@ -205,7 +207,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	p.settle(5 * units.Millisecond)
 	assert.EqualValues(t, 3*1100, r.delivered)
 	assert.Len(t, a.poll(), 3)
-	s := a.qp.AdmissionStats()
+	s := a.qp.Stats().Admission
 	assert.EqualValues(t, 1, s.Blocked)
 	assert.Greater(t, s.BlockedTime, 4*units.Millisecond)
 	assert.Equal(t, 7, s.Messages)
@@ -226,7 +228,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 func TestCreditsRideOnAcks(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	r.served = 700 * units.Nanosecond
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		for consumeOne(t, b) {
 		}
 	})
@@ -249,7 +251,7 @@ func TestCreditsRideOnAcks(t *testing.T) {
 func TestCreditsOfOneInstant(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	rode := false
-	p.b.OnRound(func(units.Time) {
+	p.b.Loop().OnRound(func(units.Time) {
 		if !rode {
 			rode = consumeOne(t, b)
 		}
@@ -277,7 +279,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 			return units.Duration(rng.IntN(20)) * units.Microsecond
 		}
 		done := 0
-		p.b.OnRound(func(units.Time) {
+		p.b.Loop().OnRound(func(units.Time) {
 			if rng.IntN(3) == 0 && consumeOne(t, b) {
 				done++
 			}
@@ -297,7 +299,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 	}
 }
 
-// A receiver whose program is slow answers, so the sender waits for it; a silent receiver counts as
+// A receiver whose program is slow replies, so the sender waits for it; a silent receiver counts as
 // dead.
 func TestCreditsOfASlowProgram(t *testing.T) {
 	o := defaults()
@@ -326,12 +328,12 @@ func TestForgedCredits(t *testing.T) {
 	p.settle(20 * units.Microsecond)
 	require.Len(t, a.poll(), 1)
 	r.forges = 17
-	require.NoError(t, b.qp.Consumed(1024))
+	require.NoError(t, b.qp.Admission().Consumed(1024))
 	p.settle(100 * units.Microsecond)
 	assert.Equal(t, Errored, a.qp.State())
 	assert.EqualValues(t, 1, p.a.counters.CreditsForged)
 	assert.Equal(t, StatusBadRespErr, a.poll()[1].Status)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
@@ -348,12 +350,13 @@ func TestVoidCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
-	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f wire.CreditFlags, lines uint32,
-		returned uint64) *Counters {
+	forge := func(to *side, from *side, tag uint16, psn wire.PSN, f extension.CreditFlags,
+		lines uint32,
+		returned uint64) *Stats {
 		frame := make([]byte, 256)
 		ext, total := from.qp.tmpl.Build(frame, wire.Fields{Op: wire.CREDIT, PSN: psn}, 0)
-		wire.XCH(frame[ext:]).Set(tag, wire.CreditLen)
-		wire.Credit(frame[ext+wire.XCHLen:][:wire.CreditLen]).Set(f, 0, lines, returned)
+		wire.View[wire.XCH](frame[ext:]).Set(tag, extension.CreditLen)
+		extension.Credit(frame[ext+wire.XCHLen:][:extension.CreditLen]).Set(f, 0, lines, returned)
 		from.qp.tmpl.Seal(frame[:total])
 		l := p.la
 		if to.ep == p.b {
@@ -371,11 +374,12 @@ func TestVoidCredits(t *testing.T) {
 	assert.EqualValues(t, 1, forge(a, b, a.tag(), 101, 0, 16, 16).DropNotice,
 		"acknowledges a packet never sent")
 	assert.EqualValues(t, 2, forge(a, b, a.tag(), 100, 0, 0, 16).DropNotice, "of zero lines")
-	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, wire.MaxCreditLines+1, 16).DropNotice)
-	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, wire.CreditAsks, 0, 0).DropState,
+	assert.EqualValues(t, 3, forge(a, b, a.tag(), 100, 0, extension.MaxCreditLines+1,
+		16).DropNotice)
+	assert.EqualValues(t, 1, forge(a, b, a.tag(), 100, extension.CreditAsks, 0, 0).DropState,
 		"it has no granter")
 	assert.EqualValues(t, 1, forge(b, a, b.tag(), 99, 0, 16, 0).DropState, "it has no gate")
-	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, wire.CreditAsks, 0, 0).DropNotice)
+	assert.EqualValues(t, 1, forge(b, a, b.tag(), 101+1<<17, extension.CreditAsks, 0, 0).DropNotice)
 	assert.Zero(t, g.returned)
 	forge(a, b, a.tag(), 100, 0, 16, 16)
 	assert.EqualValues(t, 16, g.returned)
@@ -388,23 +392,23 @@ func TestVoidCredits(t *testing.T) {
 // Consumed accepts what is left of the messages, and nothing else.
 func TestConsumed(t *testing.T) {
 	p, a, b, _, r := creditPair(t, 1000, defaults())
-	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "nothing came")
+	require.ErrorIs(t, b.qp.Admission().Consumed(0), ErrInvalid, "nothing came")
 	p.messages(a, b, 2, 100)
 	a.write(t, b, 500) // takes no credits
 	p.await(a, 3)
 	assert.EqualValues(t, 200, r.delivered)
-	require.ErrorIs(t, b.qp.Consumed(201), ErrInvalid, "more than came")
-	require.NoError(t, b.qp.Consumed(200))
-	require.NoError(t, b.qp.Consumed(0))
-	require.ErrorIs(t, b.qp.Consumed(0), ErrInvalid, "two came")
-	require.NoError(t, a.qp.Consumed(1), "ignored without a granter")
-	a.qp.Answered(100)
+	require.ErrorIs(t, b.qp.Admission().Consumed(201), ErrInvalid, "more than came")
+	require.NoError(t, b.qp.Admission().Consumed(200))
+	require.NoError(t, b.qp.Admission().Consumed(0))
+	require.ErrorIs(t, b.qp.Admission().Consumed(0), ErrInvalid, "two came")
+	require.NoError(t, a.qp.Admission().Consumed(1), "ignored without a granter")
+	a.qp.Admission().Answered(100)
 
 	reporter := r.reporter
 	require.NotNil(t, reporter)
-	b.qp.ToError()
+	b.qp.Modify(Errored, QPAttr{})
 	require.Nil(t, r.reporter, "lines that were not consumed are free again")
-	require.NoError(t, b.qp.Consumed(1), "Consumed may be called later")
+	require.NoError(t, b.qp.Admission().Consumed(1), "Consumed may be called later")
 	reporter.Reschedule() // of a connection that is gone
 }
 
@@ -416,10 +420,10 @@ func TestWritesTakeCredits(t *testing.T) {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		g, r := aCreditGate(), aReturner(16)
 		g.terms.Writes, r.terms.Writes = have[0], have[1]
-		require.NoError(t, a.qp.Admit(g))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(g))
+		require.NoError(t, b.qp.admit(nil, r))
 		if have[1] {
-			require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid)
+			require.ErrorIs(t, b.qp.consumeOnPost(), ErrInvalid)
 		}
 		o.offers = true
 		p.join(a, b, o)
@@ -428,7 +432,7 @@ func TestWritesTakeCredits(t *testing.T) {
 		if both := have[0] && have[1]; both {
 			assert.EqualValues(t, 8, g.taken)
 			assert.EqualValues(t, 500, r.delivered)
-			require.NoError(t, b.qp.Consumed(500))
+			require.NoError(t, b.qp.Admission().Consumed(500))
 			p.settle(100 * units.Microsecond)
 			assert.EqualValues(t, 8, g.returned)
 		} else {
@@ -444,11 +448,11 @@ func TestConsumeOnPost(t *testing.T) {
 	o.depth = 4
 	p := newPair(t)
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrInvalid, "no granter")
+	require.ErrorIs(t, b.qp.consumeOnPost(), ErrInvalid, "no granter")
 	g, r := aCreditGate(), aReturner(32)
-	require.NoError(t, a.qp.Admit(g))
-	require.NoError(t, b.qp.Admit(nil, r))
-	require.NoError(t, b.qp.ConsumeOnPost())
+	require.NoError(t, a.qp.admit(g))
+	require.NoError(t, b.qp.admit(nil, r))
+	require.NoError(t, b.qp.consumeOnPost())
 	o.offers = true
 	p.join(a, b, o)
 	sizes := []int{1, 64, 65, 1000, 2048, 3, 700, 2048, 12, 0, 64}
@@ -470,7 +474,7 @@ func TestConsumeOnPost(t *testing.T) {
 		// for which no receive is posted
 		a.post(t, WorkRequest{Op: OpWrite, SGList: []SGE{a.mr.SGE(0, 500)}, RemoteAddr: b.mr.Addr,
 			RKey: b.mr.RKey})
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	for ; posted-4 < len(sizes); posted++ {
@@ -481,15 +485,15 @@ func TestConsumeOnPost(t *testing.T) {
 	p.settle(units.Millisecond)
 	assert.Equal(t, g.taken, r.done)
 	assert.Equal(t, g.taken, g.returned)
-	require.ErrorIs(t, b.qp.Consumed(1), ErrInvalid)
-	require.ErrorIs(t, b.qp.ConsumeOnPost(), ErrState)
+	require.ErrorIs(t, b.qp.Admission().Consumed(1), ErrInvalid)
+	require.ErrorIs(t, b.qp.consumeOnPost(), ErrState)
 
 	srq, err := p.b.CreateSRQ(b.pd, 4, 1)
 	require.NoError(t, err)
 	o.srq, o.pd = srq, b.pd
 	c := o.make(t, p.b)
-	require.NoError(t, c.qp.Admit(nil, aReturner(1)))
-	require.ErrorIs(t, c.qp.ConsumeOnPost(), ErrInvalid)
+	require.NoError(t, c.qp.admit(nil, aReturner(1)))
+	require.ErrorIs(t, c.qp.consumeOnPost(), ErrInvalid)
 }
 
 // With responses that return credits the program reports them, and CREDITs do not return them.
@@ -500,8 +504,8 @@ func TestAnswersReturnCredits(t *testing.T) {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		g, r := aCreditGate(), aReturner(16)
 		g.terms.Responses, r.terms.Responses = true, both
-		require.NoError(t, a.qp.Admit(g))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(g))
+		require.NoError(t, b.qp.admit(nil, r))
 		o.offers = true
 		p.join(a, b, o)
 		require.Equal(t, both, g.agreed.Responses)
@@ -509,7 +513,7 @@ func TestAnswersReturnCredits(t *testing.T) {
 		p.messages(a, b, 2, 1024)
 		p.settle(units.Millisecond)
 		require.True(t, consumeOne(t, b))
-		a.qp.Answered(1024)
+		a.qp.Admission().Answered(1024)
 		p.await(a, 2)
 		assert.EqualValues(t, 16, g.returned)
 		assert.EqualValues(t, 1024, g.answered)
@@ -543,33 +547,33 @@ func TestCreditsNeedThePeer(t *testing.T) {
 			p := newPair(t)
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
-			require.NoError(t, a.qp.Admit(c.gate))
-			require.NoError(t, b.qp.Admit(nil, c.granter))
+			require.NoError(t, a.qp.admit(c.gate))
+			require.NoError(t, b.qp.admit(nil, c.granter))
 			assert.Equal(t, c.offer, a.qp.Offer().Features&(wire.FeatureCredit|wire.FeatureToken))
 			o.offers, o.without = true, c.without
 			p.join(a, b, o)
 			if c.gates == 0 {
-				assert.False(t, a.qp.Admitted())
+				assert.False(t, a.qp.Stats().Admission.Active)
 			} else {
 				assert.Len(t, cc.Parts(a.qp.adm.gate), c.gates)
 			}
-			assert.Equal(t, c.grants, b.qp.Admitted())
+			assert.Equal(t, c.grants, b.qp.Stats().Admission.Active)
 			p.messages(a, b, 1, 1000)
 			p.await(a, 1)
 		})
 	}
 	p := newPair(t)
 	a := defaults().make(t, p.a)
-	require.ErrorIs(t, a.qp.Admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
-	require.ErrorIs(t, a.qp.Admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
+	require.ErrorIs(t, a.qp.admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
+	require.ErrorIs(t, a.qp.admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
 	for _, line := range []units.Bytes{0, 8, 48, 8192} {
-		require.ErrorIs(t, a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
+		require.ErrorIs(t, a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
 			ErrInvalid)
 	}
 	require.ErrorIs(t,
-		a.qp.Admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
+		a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
 		ErrInvalid)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 }
 
 // With tokens and credits a message waits for both, and each half gets its own control messages.
@@ -579,8 +583,8 @@ func TestTokensAndCredits(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(),
 		aReturner(32)
-	require.NoError(t, a.qp.Admit(cc.AllOf(tokens, credits)))
-	require.NoError(t, b.qp.Admit(nil, granter, returner))
+	require.NoError(t, a.qp.admit(cc.AllOf(tokens, credits)))
+	require.NoError(t, b.qp.admit(nil, granter, returner))
 	o.offers = true
 	p.join(a, b, o)
 	p.messages(a, b, 10, 2048)
@@ -588,7 +592,7 @@ func TestTokensAndCredits(t *testing.T) {
 	assert.EqualValues(t, 2048, returner.delivered)
 	assert.EqualValues(t, 2048, tokens.spent)
 	assert.Greater(t, granter.limit, tokens.spent, "there are tokens")
-	p.b.OnRound(func(units.Time) { consumeOne(t, b) })
+	p.b.Loop().OnRound(func(units.Time) { consumeOne(t, b) })
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
 	assert.EqualValues(t, 320, credits.taken)
@@ -606,7 +610,8 @@ func TestCreditsAreTakenOnce(t *testing.T) {
 		o := defaults()
 		o.without = wire.FeatureSACK
 		if rate > 0 {
-			o.algorithm = &steered{decision: cc.Decision{Rate: rate, Window: DefaultWindow}}
+			o.algorithm = &steered{decision: cc.Decision{Rate: rate,
+				Window: endpoint.DefaultWindow}}
 		}
 		p, a, b, g, _ := creditPair(t, 16, o)
 		n := 0

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -91,14 +92,14 @@ func (a *admission) admitsLost(now units.Time) bool {
 }
 
 // grantTLVs is how many bytes the number of its grant adds to a packet.
-const grantTLVs = wire.XCHLen + wire.InnerLen + wire.GrantLen
+const grantTLVs = wire.XCHLen + wire.InnerLen + extension.GrantLen
 
 // openGrant writes the header of an XDATA that carries op and the number of its grant. It returns
 // the length of the header.
 func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
-	wire.XCH(frame).Set(a.qp.sendTag, wire.GrantLen)
+	wire.View[wire.XCH](frame).Set(a.qp.sendTag, extension.GrantLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Grant(frame[wire.XCHLen+wire.InnerLen:][:wire.GrantLen]).Set(a.marks.Grant)
+	extension.Grant(frame[wire.XCHLen+wire.InnerLen:][:extension.GrantLen]).Set(a.marks.Grant)
 	return grantTLVs
 }
 

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -76,7 +77,7 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 	case info.Kind != wire.Send && info.Kind != wire.Write && p.Op != wire.XDATA ||
 		!qp.isSelective() || !qp.adm.hasGranter():
 		c.DropTrimmed++
-	case p.Op == wire.XDATA && p.XCH().Tag() != qp.recvTag:
+	case p.Op == wire.XDATA && p.XCH().Tag.Get() != qp.recvTag:
 		c.DropTag++
 	default:
 		qp.adm.receiveTrimmed(p, min(units.Bytes(payload), units.Bytes(qp.mtu)))
@@ -129,7 +130,7 @@ const mostPasses = 2
 // missingRanges returns the missing packets, as many as fit in a TOKEN. They are valid until the
 // next call. Packets whose headers came go first, without others, and once for each header: the
 // peer retransmits them at once, however recently it did so before.
-func (a *admission) missingRanges() (ranges []wire.Range, trimmed bool) {
+func (a *admission) missingRanges() (ranges []extension.Range, trimmed bool) {
 	qp := a.qp
 	for i := range a.cut {
 		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
@@ -150,12 +151,13 @@ func (a *admission) missingRanges() (ranges []wire.Range, trimmed bool) {
 		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !a.isMissing(psn) {
 			continue
 		}
-		if last := &e.ranges[max(n, 1)-1]; n == 0 || last.First.Add(uint32(last.Count)) != psn ||
+		if last := &e.ranges[max(n, 1)-1]; n == 0 || wire.PSN(last.First).Add(uint32(last.Count)) !=
+			psn ||
 			last.Count == 255 {
 			if n == len(e.ranges) {
 				break
 			}
-			e.ranges[n] = wire.Range{First: psn}
+			e.ranges[n] = extension.Range{First: uint32(psn)}
 			n++
 		}
 		e.ranges[n-1].Count++

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -111,17 +112,17 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(units.Microsecond)
 	}
-	list := func() ([]wire.Range, bool) { return b.qp.adm.missingRanges() }
+	list := func() ([]extension.Range, bool) { return b.qp.adm.missingRanges() }
 	for _, step := range []struct {
 		psn    wire.PSN
 		spoil  func([]byte) []byte
-		first  []wire.Range // of the next list, trimmed packets only
-		behind string       // of the list after it
+		first  []extension.Range // of the next list, trimmed packets only
+		behind string            // of the list after it
 	}{
-		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "104+1"},
+		{104, trimmed, []extension.Range{{First: 104, Count: 1}}, "104+1"},
 		{103, nil, nil, "100+3 104+1"},
-		{106, trimmed, []wire.Range{{First: 106, Count: 1}}, "100+3 104+1 106+1"},
-		{104, trimmed, []wire.Range{{First: 104, Count: 1}}, "100+3 104+1 106+1"},
+		{106, trimmed, []extension.Range{{First: 106, Count: 1}}, "100+3 104+1 106+1"},
+		{104, trimmed, []extension.Range{{First: 104, Count: 1}}, "100+3 104+1 106+1"},
 		{104, nil, nil, "100+3 106+1"},
 	} {
 		send(step.psn, step.spoil)
@@ -238,49 +239,49 @@ func TestDroppedHeaders(t *testing.T) {
 		dscp   uint8 // Config.TrimmedDSCP
 		addr   func(*wire.Address)
 		spoil  func([]byte) []byte
-		count  func(*Counters) uint64
+		count  func(*Stats) uint64
 	}{
-		{"no switch trims", data, false, false, 0, nil, nil, func(c *Counters) uint64 {
+		{"no switch trims", data, false, false, 0, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
-		{"another DSCP", data, false, false, 51, nil, nil, func(c *Counters) uint64 {
+		{"another DSCP", data, false, false, 51, nil, nil, func(c *Stats) uint64 {
 			return c.DropTruncated
 		}},
 		{"broken in another way", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			f[24]++
 			return f
-		}, func(c *Counters) uint64 { return c.DropIPHeader }},
+		}, func(c *Stats) uint64 { return c.DropIPHeader }},
 		{"half a BTH", data, false, false, trimmedDSCP, nil, func(f []byte) []byte {
 			return f[:50]
-		}, func(c *Counters) uint64 { return c.DropTruncated }},
+		}, func(c *Stats) uint64 { return c.DropTruncated }},
 		{"another queue pair", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.DestQP += 5
-		}, nil, func(c *Counters) uint64 { return c.DropUnknownQP }},
+		}, nil, func(c *Stats) uint64 { return c.DropUnknownQP }},
 		{"another service", wire.Fields{Op: wire.UCWriteMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropWrongService
 			}},
 		{"another peer", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.Src = netip.MustParseAddr("10.0.0.9")
-		}, nil, func(c *Counters) uint64 { return c.DropPeer }},
+		}, nil, func(c *Stats) uint64 { return c.DropPeer }},
 		{"another partition", data, false, false, trimmedDSCP, func(a *wire.Address) {
 			a.PKey = 0x8123
-		}, nil, func(c *Counters) uint64 { return c.DropPKey }},
+		}, nil, func(c *Stats) uint64 { return c.DropPKey }},
 		{"a response", wire.Fields{Op: wire.RCReadResponseMiddle, PSN: 101}, false, false,
-			trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+			trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 				return c.DropTrimmed
 			}},
-		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"go-back-N", data, true, false, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
-		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Counters) uint64 {
+		{"no granter", data, false, true, trimmedDSCP, nil, nil, func(c *Stats) uint64 {
 			return c.DropTrimmed
 		}},
 		{"another tag", wire.Fields{Op: wire.XDATA, PSN: 101}, false, false, trimmedDSCP, nil,
 			func(f []byte) []byte {
 				f[54] = 0x10
 				return f
-			}, func(c *Counters) uint64 { return c.DropTag }},
+			}, func(c *Stats) uint64 { return c.DropTag }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := selective()
@@ -339,15 +340,16 @@ func FuzzTrimmed(f *testing.F) {
 			next := b.qp.rcv.ePSN
 			ranges, _ := b.qp.adm.missingRanges()
 			for _, m := range ranges {
-				require.False(t, m.First.Before(next))
+				first := wire.PSN(m.First)
+				require.False(t, first.Before(next))
 				require.NotZero(t, m.Count)
-				for psn := m.First; psn != m.First.Add(uint32(m.Count)); psn = psn.Add(1) {
+				for psn := first; psn != first.Add(uint32(m.Count)); psn = psn.Add(1) {
 					require.True(t, within(b.qp.rcv.ePSN, psn))
 					require.True(t, psn == b.qp.rcv.ePSN || b.qp.rcv.reorder == nil ||
 						!b.qp.rcv.reorder.here.has(psn))
 					missing++
 				}
-				next = m.First.Add(uint32(m.Count))
+				next = first.Add(uint32(m.Count))
 			}
 			require.GreaterOrEqual(t, r.missing, missing)
 			require.Equal(t, b.qp.adm.hasMissing(), missing > 0 ||

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -161,8 +162,8 @@ func admittedPair(t testing.TB, o sideOptions) (p *pair, a, b *side, g *plainGat
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
 	g, r = &plainGate{}, &plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{window: 1}))
-	require.NoError(t, b.qp.Admit(&plainGate{}, r))
+	require.NoError(t, a.qp.admit(g, &plainGranter{window: 1}))
+	require.NoError(t, b.qp.admit(&plainGate{}, r))
 	o.features |= wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
@@ -296,7 +297,7 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
 }
 
-// A silent peer is detected though nothing is in flight; one that answers and grants nothing is
+// A silent peer is detected though nothing is in flight; one that replies and grants nothing is
 // not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
 	o := defaults()
@@ -305,7 +306,7 @@ func TestAdmissionOfADeadPeer(t *testing.T) {
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Millisecond)
-	require.Empty(t, a.poll(), "the peer answers")
+	require.Empty(t, a.poll(), "the peer replies")
 	p.lb.tamper = func([]byte) int { return 0 }
 	require.Equal(t, StatusRetryExcErr, p.await(a, 1)[0].Status)
 }
@@ -316,19 +317,19 @@ func TestAdmissionNeedsThePeer(t *testing.T) {
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g := &plainGate{}
-	require.NoError(t, a.qp.Admit(g, &plainGranter{}))
+	require.NoError(t, a.qp.admit(g, &plainGranter{}))
 	assert.NotZero(t, a.qp.Offer().Features&wire.FeatureToken)
 	assert.Zero(t, b.qp.Offer().Features&wire.FeatureToken)
 	a.connect(t, o, b)
 	b.connect(t, o, a)
-	assert.False(t, a.qp.Admitted())
+	assert.False(t, a.qp.Stats().Admission.Active)
 	a.write(t, b, 3000)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	assert.Zero(t, g.spent)
-	require.ErrorIs(t, a.qp.Admit(g, nil), ErrState)
+	require.ErrorIs(t, a.qp.admit(g, nil), ErrState)
 	uc, err := p.a.CreateQP(QPInit{Type: UC, PD: a.pd, SendCQ: a.cq, RecvCQ: a.cq})
 	require.NoError(t, err)
-	require.ErrorIs(t, uc.Admit(g, nil), ErrUnsupported)
+	require.ErrorIs(t, uc.admit(g, nil), errors.ErrUnsupported)
 }
 
 // Packets may carry the number of their grant.
@@ -338,8 +339,8 @@ func TestGrantsOnPackets(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	g, r := &plainGate{wants: cc.MarkGrant, marks: cc.Marks{Set: cc.MarkGrant, Grant: 0x1234}},
 		&plainGranter{window: 16384}
-	require.NoError(t, a.qp.Admit(g, nil))
-	require.NoError(t, b.qp.Admit(nil, r))
+	require.NoError(t, a.qp.admit(g, nil))
+	require.NoError(t, b.qp.admit(nil, r))
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
 	b.connect(t, o, a)
@@ -398,8 +399,8 @@ func TestTokensAreSpaced(t *testing.T) {
 	for i := range sides {
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: i / 2}
-		require.NoError(t, a.qp.Admit(&plainGate{}, nil))
-		require.NoError(t, b.qp.Admit(nil, r))
+		require.NoError(t, a.qp.admit(&plainGate{}, nil))
+		require.NoError(t, b.qp.admit(nil, r))
 		a.connect(t, o, b)
 		b.connect(t, o, a)
 		sides[i], remote[i] = a, b
@@ -459,7 +460,7 @@ func TestForgedNotices(t *testing.T) {
 	forge := func(op wire.Opcode, tag uint16, psn wire.PSN, body func([]byte), n int) {
 		frame := make([]byte, 256)
 		ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, n)
-		wire.XCH(frame[ext:]).Set(tag, 0)
+		wire.View[wire.XCH](frame[ext:]).Set(tag, 0)
 		body(frame[ext+wire.XCHLen:])
 		b.qp.tmpl.Seal(frame[:total])
 		var one [1]packet.Buf
@@ -470,7 +471,7 @@ func TestForgedNotices(t *testing.T) {
 		p.settle(0)
 	}
 	token := func(limit uint32, n int) func([]byte) {
-		return func(b []byte) { wire.TokenField(b).Set(limit, 1, n, 0, 0) }
+		return func(b []byte) { extension.Token(b).Set(limit, 1, n, 0, 0) }
 	}
 	forge(wire.Token, a.tag()+1, 99, token(4096, 0), 0)
 	assert.EqualValues(t, 1, p.a.counters.DropTag)
@@ -480,7 +481,7 @@ func TestForgedNotices(t *testing.T) {
 	assert.EqualValues(t, 2, p.a.counters.DropNotice, "acknowledges a packet never sent")
 	forge(wire.Token, a.tag(), 99, token(4096, 3), 4)
 	assert.EqualValues(t, 1, p.a.counters.DropExtension, "it has fewer ranges than its count")
-	forge(wire.RTS, a.tag(), 100, func(b []byte) { wire.RTSField(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
+	forge(wire.RTS, a.tag(), 100, func(b []byte) { extension.RTS(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
 	assert.LessOrEqual(t, len(g.heard), heard+2)
@@ -496,8 +497,8 @@ func TestGranterReports(t *testing.T) {
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	s := &steered{decision: cc.Decision{Window: 7000}}
 	r := &plainGranter{window: 1, algorithm: s}
-	require.NoError(t, b.qp.Admit(nil, r))
-	require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+	require.NoError(t, b.qp.admit(nil, r))
+	require.NoError(t, a.qp.admit(&plainGate{}, nil))
 	require.Equal(t, []cc.Decision{{Window: 7000}}, r.decisions)
 	o.features = wire.FeatureToken
 	a.connect(t, o, b)
@@ -560,13 +561,13 @@ func TestAdmissionAllocatesNothing(t *testing.T) {
 func BenchmarkAdmission(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		o    sideOptions
 	}{{"none", OpWrite, defaults()}, {"tokens", OpWrite, admitted()}, {"send", OpSend, offered()},
 		{"credits", OpSend, credited(1 << 16)}} {
 		b.Run(c.name, func(b *testing.B) {
 			o := c.o
-			o.mtu, o.sges = MTU4096, 1
+			o.mtu, o.sges = 4*units.KiB, 1
 			p, as, bs := crossedPair(b, o, 1)
 			p.tick = 2 * pace.Slot // otherwise rounds would be spent waiting for the wheel
 			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
@@ -584,8 +585,8 @@ func BenchmarkAdmission(b *testing.B) {
 // later decisions have no effect.
 func TestGranterEnds(t *testing.T) {
 	for name, end := range map[string]func(*QueuePair){
-		"error":   (*QueuePair).ToError,
-		"reset":   (*QueuePair).ToReset,
+		"error":   func(qp *QueuePair) { _ = qp.Modify(Errored, QPAttr{}) },
+		"reset":   func(qp *QueuePair) { _ = qp.Modify(Reset, QPAttr{}) },
 		"destroy": (*QueuePair).Destroy,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -595,8 +596,8 @@ func TestGranterEnds(t *testing.T) {
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
 			r := &plainGranter{window: 1, algorithm: &steered{decision: cc.Decision{Window: 7000}}}
-			require.NoError(t, b.qp.Admit(nil, r))
-			require.NoError(t, a.qp.Admit(&plainGate{}, nil))
+			require.NoError(t, b.qp.admit(nil, r))
+			require.NoError(t, a.qp.admit(&plainGate{}, nil))
 			o.features = wire.FeatureToken
 			a.connect(t, o, b)
 			b.connect(t, o, a)
@@ -636,8 +637,8 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	for i := range sides {
 		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, deaf: true}
 		sides[i], remote[i] = o.make(t, p.a), o.make(t, p.b)
-		require.NoError(t, sides[i].qp.Admit(&plainGate{deaf: true}, nil))
-		require.NoError(t, remote[i].qp.Admit(nil, r))
+		require.NoError(t, sides[i].qp.admit(&plainGate{deaf: true}, nil))
+		require.NoError(t, remote[i].qp.admit(nil, r))
 		sides[i].connect(t, o, remote[i])
 		remote[i].connect(t, o, sides[i])
 	}

@@ -1,27 +1,39 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/units"
+)
 
 // Requests that wait at a gate: how long they may wait, how that is counted, and how they are
 // cancelled.
 
-// AdmissionStats counts how posted requests waited for tokens or credits, and for nothing else.
-type AdmissionStats struct {
-	Blocked     uint64         // how often
-	BlockedTime units.Duration // in total
-	Messages    int            // posted, of which no packet has left
+// admissionStats are QPStats.Admission.
+type admissionStats = struct {
+	Active      bool
+	Blocked     uint64
+	BlockedTime units.Duration
+	Messages    int
 }
 
-// AdmissionStats returns the admission statistics of a queue pair that is Admitted.
-func (qp *QueuePair) AdmissionStats() AdmissionStats {
-	return qp.adm.stats()
+// Admission returns the program's part in gates and granters.
+func (qp *QueuePair) Admission() cc.Admission { return (*programAdmission)(qp) }
+
+// programAdmission implements cc.Admission.
+type programAdmission QueuePair
+
+func (p *programAdmission) Consumed(bytes units.Bytes) error { return p.adm.consume(bytes) }
+func (p *programAdmission) Answered(bytes units.Bytes)       { p.adm.onResponse(bytes) }
+func (p *programAdmission) CancelWaiting() int {
+	return (*QueuePair)(p).cancelWaiting()
 }
 
-func (a *admission) stats() (s AdmissionStats) {
+func (a *admission) stats() (s admissionStats) {
 	if a == nil {
 		return s
 	}
 	s = a.waited
+	s.Active = true
 	if a.shut {
 		s.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
 	}
@@ -43,7 +55,7 @@ func (a *admission) reopen() bool {
 
 // gatePatience is the least time that a peer may be silent while a queue pair waits for its tokens
 // or credits. Without an answer, package tocc's gates and granters repeat a question up to 4 ms
-// apart, or after four times the peer's response time. A peer that answers is alive, however slow
+// apart, or after four times the peer's response time. A peer that replies is alive, however slow
 // its program is.
 const gatePatience = 150 * units.Millisecond
 
@@ -86,11 +98,8 @@ func (a *admission) isAtGate(now units.Time) bool {
 	return !w.op.hasResponse() && !a.admitsNext(w, k, now)
 }
 
-// CancelWaiting cancels the work requests of which no packet has left: those that wait at a gate,
-// and those behind them. They complete with StatusWRFlushErr, in order, before the call returns,
-// and so before older requests that are in flight. The queue pair goes on, and its PSNs do not
-// change. CancelWaiting returns the number of cancelled requests.
-func (qp *QueuePair) CancelWaiting() (n int) {
+// cancelWaiting implements cc.Admission's CancelWaiting.
+func (qp *QueuePair) cancelWaiting() (n int) {
 	if qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0
 	}

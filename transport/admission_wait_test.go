@@ -18,8 +18,8 @@ func TestCancelWaiting(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 20, defaults())
 	p.messages(a, b, 5, 1200) // 19 lines: one goes
 	p.settle(units.Millisecond)
-	require.Equal(t, 4, a.qp.CancelWaiting())
-	require.Zero(t, a.qp.CancelWaiting())
+	require.Equal(t, 4, a.qp.Admission().CancelWaiting())
+	require.Zero(t, a.qp.Admission().CancelWaiting())
 	got := a.poll()
 	require.Len(t, got, 5)
 	for i, wc := range got {
@@ -28,13 +28,13 @@ func TestCancelWaiting(t *testing.T) {
 		assert.Equal(t, i > 0, wc.Status == StatusWRFlushErr)
 	}
 	a.comp = nil
-	blocked := a.qp.AdmissionStats()
+	blocked := a.qp.Stats().Admission
 	assert.Zero(t, blocked.Messages)
 	p.settle(10 * units.Second)
-	assert.Equal(t, blocked, a.qp.AdmissionStats(), "nothing is waiting any longer")
+	assert.Equal(t, blocked, a.qp.Stats().Admission, "nothing is waiting any longer")
 	assert.Equal(t, ReadyToSend, a.qp.State())
 	require.True(t, consumeOne(t, b))
-	a.post(t, WorkRequest{ID: 9, Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 100)}})
+	a.post(t, WorkRequest{ID: 9, Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 100)}})
 	assert.EqualValues(t, 9, p.await(a, 1)[0].ID)
 	assert.EqualValues(t, 21, g.taken)
 	assert.EqualValues(t, 2, b.qp.rcv.msn)
@@ -45,16 +45,16 @@ func TestCancelWaiting(t *testing.T) {
 func TestCancelWaitingOfOthers(t *testing.T) {
 	p := newPair(t)
 	a := defaults().make(t, p.a)
-	assert.Zero(t, a.qp.CancelWaiting())
+	assert.Zero(t, a.qp.Admission().CancelWaiting())
 	o := defaults()
 	o.kind = UC
 	c, d := p.connected(o)
 	c.write(t, d, 100)
-	assert.Zero(t, c.qp.CancelWaiting())
+	assert.Zero(t, c.qp.Admission().CancelWaiting())
 	p.await(c, 1)
 	a, b := p.connected(defaults())
 	a.write(t, b, 100)
-	assert.Equal(t, 1, a.qp.CancelWaiting(), "also without a gate")
+	assert.Equal(t, 1, a.qp.Admission().CancelWaiting(), "also without a gate")
 	assert.Equal(t, StatusWRFlushErr, p.await(a, 1)[0].Status)
 	p.settle(units.Second)
 	assert.Equal(t, ReadyToSend, a.qp.State())
@@ -80,8 +80,8 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 		if s%3 == 0 {
 			gate = cc.AllOf(tokens, credits)
 		}
-		require.NoError(t, a.qp.Admit(gate))
-		require.NoError(t, b.qp.Admit(nil, granter, returner))
+		require.NoError(t, a.qp.admit(gate))
+		require.NoError(t, b.qp.admit(nil, granter, returner))
 		p.join(a, b, o)
 		fate := func([]byte) int { return []int{1, 1, 1, 1, 1, 1, 1, 1, 0, 2}[rng.IntN(10)] }
 		p.la.tamper, p.lb.tamper = fate, fate
@@ -97,7 +97,7 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 			a.comp = nil
 			for _, wc := range b.poll() {
 				came = append(came, uint64(wc.Imm))
-				require.NoError(t, b.qp.Consumed(units.Bytes(wc.ByteLen)))
+				require.NoError(t, b.qp.Admission().Consumed(units.Bytes(wc.ByteLen)))
 			}
 			b.comp = nil
 		}
@@ -109,18 +109,18 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 				n := rng.IntN(3000)
 				if rng.IntN(5) == 0 {
 					read[id] = true
-					a.post(t, WorkRequest{ID: id, Op: OpRead, Flags: Signaled,
+					a.post(t, WorkRequest{ID: id, Op: OpRead, Signaled: true,
 						SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 				} else {
 					b.recv(t, id, 0, 3000)
-					a.post(t, WorkRequest{ID: id, Op: OpSendImm, Imm: uint32(id), Flags: Signaled,
+					a.post(t, WorkRequest{ID: id, Op: OpSendImm, Imm: uint32(id), Signaled: true,
 						SGList: []SGE{a.mr.SGE(0, n)}})
 				}
 				id++
 			}
 			p.settle(units.Duration(rng.IntN(30)) * units.Microsecond)
 			if rng.IntN(4) == 0 {
-				a.qp.CancelWaiting()
+				a.qp.Admission().CancelWaiting()
 			}
 			if rng.IntN(2) == 0 {
 				take()

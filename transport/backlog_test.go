@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
@@ -124,7 +125,7 @@ func BenchmarkPostBehindRead(b *testing.B) {
 				for range b.N {
 					b.StopTimer()
 					o := defaults()
-					o.depth, o.timeout = MaxQueueDepth, 31
+					o.depth, o.timeout = endpoint.MaxQueueDepth, 31
 					p, from, to, _, _ := admittedPair(b, o)
 					p.la.tamper = func([]byte) int { return 0 }
 					for range reads {

@@ -98,7 +98,7 @@ type stream struct {
 	wcs  [packet.Burst]WorkCompletion
 }
 
-func newStream(p *pair, a, b *side, op SendOp, size int) *stream {
+func newStream(p *pair, a, b *side, op Op, size int) *stream {
 	s := &stream{p: p, a: a, b: b}
 	s.wr = WorkRequest{Op: op, SGList: []SGE{a.mr.SGE(0, size)}, RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey}
@@ -112,10 +112,7 @@ func newStream(p *pair, a, b *side, op SendOp, size int) *stream {
 // burst posts n operations, the last one signalled, and polls until it is complete.
 func (s *stream) burst(n int) {
 	for i := range n {
-		s.wr.Flags = 0
-		if i == n-1 {
-			s.wr.Flags = Signaled
-		}
+		s.wr.Signaled = i == n-1
 		if err := s.a.qp.PostSend(&s.wr); err != nil {
 			panic(err)
 		}
@@ -134,13 +131,13 @@ func (s *stream) burst(n int) {
 // check, write, acknowledge, complete.
 func BenchmarkMessage(b *testing.B) {
 	for _, c := range []struct {
-		op   SendOp
+		op   Op
 		size int
 	}{{OpSend, 32}, {OpWrite, 32}, {OpSend, 4096}, {OpWrite, 4096}, {OpRead, 32}, {OpRead, 4096},
 		{OpFetchAdd, 8}} {
 		b.Run(fmt.Sprintf("%v/%d", c.op, c.size), func(b *testing.B) {
 			o := defaults()
-			o.mtu, o.sges, o.reads = MTU4096, 1, 64
+			o.mtu, o.sges, o.reads = 4*units.KiB, 1, 64
 			p, as, bs := crossedPair(b, o, 1)
 			s := newStream(p, as[0], bs[0], c.op, c.size)
 			b.SetBytes(int64(c.size))
@@ -181,9 +178,11 @@ func BenchmarkQueuePairs(b *testing.B) {
 			}
 			for i, ip := range []string{"10.0.0.2", "10.0.0.1"} {
 				for k, qp := range ends[i] {
-					require.NoError(b, qp.Connect(InitAttr{Access: RemoteWrite},
-						RTRAttr{Path: AddressVector{IP: netip.MustParseAddr(ip)}, PathMTU: MTU1024,
-							DestQPN: ends[1-i][k].Num}, RTSAttr{}))
+					require.NoError(b,
+						qp.Connect(QPAttr{Access: RemoteWrite,
+							Path:    AddressVector{IP: netip.MustParseAddr(ip)},
+							PathMTU: units.KiB,
+							DestQPN: ends[1-i][k].Num}))
 				}
 			}
 			for range 4 { // resolve

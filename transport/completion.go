@@ -3,6 +3,7 @@ package transport
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -13,7 +14,7 @@ type Status uint8
 const (
 	StatusSuccess Status = iota
 	StatusLocLenErr
-	StatusLocQPOpErr
+	statusLocQPOpErr
 	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
@@ -54,48 +55,14 @@ func (s Status) String() string {
 	return fmt.Sprintf("Status(%d)", uint8(s))
 }
 
-// CompletionOp is the kind of work request that completed (ibv_wc_opcode).
-type CompletionOp uint8
-
-// The kinds of completions.
-const (
-	CompSend CompletionOp = iota
-	CompWrite
-	CompRead
-	CompCmpSwap
-	CompFetchAdd
-	CompRecv
-	CompRecvWriteImm
-)
-
-func (o CompletionOp) String() string {
-	names := [...]string{"SEND", "RDMA_WRITE", "RDMA_READ", "COMP_SWAP", "FETCH_ADD", "RECV",
-		"RECV_RDMA_WITH_IMM"}
-	if int(o) < len(names) {
-		return names[o]
-	}
-	return fmt.Sprintf("CompletionOp(%d)", uint8(o))
-}
-
-var completionOf = [sendOps]CompletionOp{CompSend, CompSend, CompSend, CompWrite, CompWrite,
-	CompRead, CompCmpSwap, CompFetchAdd}
-
-// CompletionFlags are attributes of a completion (ibv_wc_flags).
-type CompletionFlags uint8
-
-// The flags of a completion.
-const (
-	WithImm CompletionFlags = 1 << iota // Imm is valid
-	WithInv                             // Imm is the local key that the peer invalidated
-	WithGRH                             // the first 40 bytes of the receive are the GRH (UD)
-)
-
 // WorkCompletion is the completion of one work request (ibv_wc).
 type WorkCompletion struct {
 	ID      uint64 // of the work request
 	Status  Status
-	Op      CompletionOp // undefined for a send that failed, as in libibverbs
-	Flags   CompletionFlags
+	Op      Op       // undefined for a send that failed, as in libibverbs
+	WithImm bool     // Imm is the immediate data
+	WithInv bool     // Imm is the local key that the peer invalidated
+	WithGRH bool     // the first 40 bytes of the receive are the GRH (UD)
 	ByteLen uint32   // bytes received or read
 	Imm     uint32   // immediate data, or the invalidated key
 	QPN     wire.QPN // local queue pair
@@ -126,9 +93,9 @@ const (
 
 // CreateCQ creates a queue for at least depth completions (ibv_create_cq).
 func (e *Endpoint) CreateCQ(depth int) (*CompletionQueue, error) {
-	if depth < 1 || depth > MaxCQDepth {
+	if depth < 1 || depth > endpoint.MaxCQDepth {
 		return nil, fmt.Errorf("transport: create CQ: depth %d is not in 1..%d: %w", depth,
-			MaxCQDepth, ErrInvalid)
+			endpoint.MaxCQDepth, ErrInvalid)
 	}
 	return &CompletionQueue{ep: e, ring: make([]WorkCompletion, ringSize(depth)),
 		limit: uint32(depth)}, nil
@@ -164,10 +131,6 @@ func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 
 // Len returns the number of completions in the queue.
 func (cq *CompletionQueue) Len() int { return int(cq.tail - cq.head) }
-
-// Overrun reports whether a completion was lost because the queue was full. The queue pair to which
-// it belonged is in the error state.
-func (cq *CompletionQueue) Overrun() bool { return cq.overrun }
 
 // OnEvent sets the function that RequestNotify arms.
 func (cq *CompletionQueue) OnEvent(f func(*CompletionQueue)) { cq.onEvent = f }
@@ -212,8 +175,9 @@ func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 }
 
 // set makes wc a completion with these fields, and zero in the others.
-func (wc *WorkCompletion) set(id uint64, s Status, op CompletionOp, qp wire.QPN) {
-	wc.ID, wc.Status, wc.Op, wc.Flags = id, s, op, 0
+func (wc *WorkCompletion) set(id uint64, s Status, op Op, qp wire.QPN) {
+	wc.ID, wc.Status, wc.Op = id, s, op
+	wc.WithImm, wc.WithInv, wc.WithGRH = false, false, false
 	wc.ByteLen, wc.Imm, wc.QPN, wc.SrcQP = 0, 0, qp, 0
 }
 

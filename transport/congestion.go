@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -71,7 +72,7 @@ func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	cong.events = e.cc.Events(f)
 	cong.hops = 0
 	if t, ok := a.(cc.Telemeter); ok {
-		cong.hops = uint8(min(t.Telemetry(), wire.MaxINTRecords))
+		cong.hops = uint8(min(t.Telemetry(), extension.MaxINTRecords))
 	}
 	cong.applyNewDecision()
 }
@@ -158,7 +159,7 @@ func (cong *congestion) countMark() {
 func (cong *congestion) seenMarks() uint32 { return cong.cold().echo.seen }
 
 // seenBolt returns the counts of Bolt's flags on the peer's requests.
-func (cong *congestion) seenBolt() wire.BoltCounts { return cong.cold().echo.bolt.seen }
+func (cong *congestion) seenBolt() extension.BoltCounts { return cong.cold().echo.bolt.seen }
 
 func (cong *congestion) addStats(s *QPStats) {
 	s.CNPs, s.MarkedCE = cong.cold().cnps, cong.cold().markedCE

@@ -21,6 +21,6 @@ func (p *peerAway) onSample(away units.Duration) {
 	}
 }
 
-// allowance returns by how much a timeout is longer: answers of such a peer may take that long
+// allowance returns by how much a timeout is longer: responses of such a peer may take that long
 // though nothing is lost.
 func (p peerAway) allowance() units.Duration { return 2 * units.Duration(p) * awayGrain }

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -12,18 +13,18 @@ import (
 // bolt is a queue pair's state of Bolt's flags. It is borrowed by queue pairs that send or receive
 // them.
 type bolt struct {
-	seen wire.BoltCounts // on the peer's requests
-	some bool            // seen is not zero
+	seen extension.BoltCounts // on the peer's requests
+	some bool                 // seen is not zero
 
-	tags    cc.BoltFlags    // that the algorithm sets on our requests
-	told    wire.BoltCounts // counts of the flags on our requests, as the peer has echoed them
-	news    cc.BoltFlags    // changes of told that were not reported yet
+	tags    cc.BoltFlags         // that the algorithm sets on our requests
+	told    extension.BoltCounts // counts of the flags on our requests, as the peer has echoed them
+	news    cc.BoltFlags         // changes of told that were not reported yet
 	newINCs int
 	newSRC  cc.SRC
 }
 
 // boltTLVs is how many bytes Bolt adds to a packet.
-const boltTLVs = wire.XCHLen + wire.InnerLen + wire.BoltLen
+const boltTLVs = wire.XCHLen + wire.InnerLen + extension.BoltLen
 
 // boltState returns the state of Bolt's flags, and borrows it first if necessary.
 func (cong *congestion) boltState() *bolt {
@@ -43,15 +44,15 @@ func (cong *congestion) openBolt(frame []byte, op wire.Opcode) int {
 	b := cong.cold().echo.bolt
 	d := cc.Decision{Window: cong.window, Tags: b.tags}
 	b.tags &^= cc.BoltAI // for one packet only
-	wire.XCH(frame).Set(qp.sendTag, wire.BoltLen)
+	wire.View[wire.XCH](frame).Set(qp.sendTag, extension.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.Bolt(frame[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(
-		wire.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), qp.Num)
+	extension.Bolt(frame[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
+		extension.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), uint32(qp.Num))
 	return boltTLVs
 }
 
 // onBoltFlags counts the flags of a request.
-func (cong *congestion) onBoltFlags(t wire.Bolt) {
+func (cong *congestion) onBoltFlags(t extension.Bolt) {
 	b := cong.boltState()
 	b.seen.Add(t)
 	b.some = true
@@ -62,12 +63,12 @@ func (cong *congestion) boltEchoLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.bolt == nil || !cong.cold().echo.bolt.some {
 		return 0
 	}
-	return wire.BoltEchoLen
+	return extension.BoltEchoLen
 }
 
 // onBoltEchoed applies the peer's counts of the flags on all our requests. An ACK that was
 // overtaken by a newer one has lower counts, which are ignored.
-func (cong *congestion) onBoltEchoed(all wire.BoltCounts) {
+func (cong *congestion) onBoltEchoed(all extension.BoltCounts) {
 	b := cong.cold().echo.bolt
 	if n := int32(all.INC - b.told.INC); n > 0 {
 		b.told.INC = all.INC
@@ -100,7 +101,7 @@ func (cong *congestion) receiveSRC(p *wire.Packet) {
 	switch {
 	case !cong.bolt:
 		e.counters.DropUnnegotiated++
-	case p.XCH().Tag() != qp.sendTag:
+	case p.XCH().Tag.Get() != qp.sendTag:
 		e.counters.DropTag++
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
@@ -108,7 +109,7 @@ func (cong *congestion) receiveSRC(p *wire.Packet) {
 		e.counters.DropGhostReport++
 	default:
 		e.counters.SwitchReports++
-		s := p.Report()
+		s := extension.Report(p.Body())
 		cong.report(cc.Event{Kind: cc.CST, PSN: uint32(p.PSN),
 			SRC: cc.SRC{Drain: s.Drain, Rate: s.Rate, Sent: cong.sendTime(p.PSN).at}}, e.now)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -37,13 +38,13 @@ func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 // boltPair is a connection controlled by a bolter. Its request frames pass through an emulated
 // switch.
 func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
-	at func(frame []byte, flags wire.Bolt)) (p *pair, a, b *side) {
+	at func(frame []byte, flags extension.Bolt)) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.algorithm, o.features, o.sack = algorithm, wire.FeatureBolt, sack
 	a, b = p.connected(o)
 	p.la.tamper = func(frame []byte) int {
-		if flags := wire.FindBolt(frame); flags != nil {
+		if flags := extension.AsBolt(wire.SwitchTLV(frame)); flags != nil {
 			at(frame, flags)
 		}
 		return 1
@@ -53,9 +54,11 @@ func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
 
 // The flags of wire and cc have the same values.
 func TestBoltFlags(t *testing.T) {
-	for mine, theirs := range map[cc.BoltFlags]wire.BoltFlags{cc.BoltFirst: wire.BoltFirst,
-		cc.BoltLast: wire.BoltLast,
-		cc.BoltINC:  wire.BoltINC, cc.BoltDEC: wire.BoltDEC, cc.BoltAI: wire.BoltAI} {
+	for mine, theirs := range map[cc.BoltFlags]extension.BoltFlags{
+		cc.BoltFirst: extension.BoltFirst,
+		cc.BoltLast:  extension.BoltLast,
+		cc.BoltINC:   extension.BoltINC, cc.BoltDEC: extension.BoltDEC,
+		cc.BoltAI: extension.BoltAI} {
 		assert.EqualValues(t, mine, theirs)
 	}
 }
@@ -63,9 +66,9 @@ func TestBoltFlags(t *testing.T) {
 // Packets of a window that is followed by another request an increase, those of the last do not.
 // Each request for AI marks one packet.
 func TestBoltFlagsOnPackets(t *testing.T) {
-	var sent []wire.BoltFlags
+	var sent []extension.BoltFlags
 	h := &bolter{window: 3 * 1024, tags: cc.BoltAI}
-	p, a, b := boltPair(t, h, 0, func(_ []byte, f wire.Bolt) {
+	p, a, b := boltPair(t, h, 0, func(_ []byte, f extension.Bolt) {
 		sent = append(sent, f.Flags())
 		h.tags = 0
 	})
@@ -74,14 +77,15 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 	a.write(t, b, 4*1024)
 	p.await(a, 2)
 	require.Equal(t, a.mem[:4096], b.mem[:4096])
-	inc, last := wire.BoltINC, wire.BoltLast
-	require.Equal(t, []wire.BoltFlags{inc | wire.BoltAI, inc, inc, last, last, last}, sent)
+	inc, last := extension.BoltINC, extension.BoltLast
+	require.Equal(t, []extension.BoltFlags{inc | extension.BoltAI, inc, inc, last, last, last},
+		sent)
 	sent = nil
 	a.qp.cong.cold().echo.bolt.tags = cc.BoltFirst
 	a.write(t, b, 4*1024)
 	p.await(a, 1)
-	first := wire.BoltFirst
-	require.Equal(t, []wire.BoltFlags{first, first | last, first | last, first | last}, sent)
+	first := extension.BoltFirst
+	require.Equal(t, []extension.BoltFlags{first, first | last, first | last, first | last}, sent)
 }
 
 // The increases that switches allow come back as a count, and their reports as the newest one.
@@ -89,12 +93,12 @@ func TestBoltComesBack(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		n := 0
 		h := &bolter{window: units.MiB}
-		p, a, b := boltPair(t, h, sack, func(_ []byte, f wire.Bolt) {
+		p, a, b := boltPair(t, h, sack, func(_ []byte, f extension.Bolt) {
 			switch n++; n % 4 {
 			case 1:
-				f.Clear(wire.BoltINC)
+				f.Clear(extension.BoltINC)
 			case 2:
-				f.Congest(wire.QueueReport{Drain: units.Duration(n) * units.Microsecond,
+				f.Congest(extension.QueueReport{Drain: units.Duration(n) * units.Microsecond,
 					Rate: 100 * units.Gbps})
 			}
 		})
@@ -125,7 +129,7 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
 	h := &bolter{window: 1024}
-	p, a, b := boltPair(t, h, 512, func([]byte, wire.Bolt) {})
+	p, a, b := boltPair(t, h, 512, func([]byte, extension.Bolt) {})
 	p.lb.tamper = func(frame []byte) int { return rng.IntN(2) }
 	a.qp.cong.applyDecision(cc.Decision{Window: 8 * 1024})
 	h.window = 8 * 1024
@@ -145,14 +149,14 @@ func TestSwitchReports(t *testing.T) {
 	var left units.Time
 	h := &bolter{window: units.MiB}
 	var p *pair
-	report := wire.QueueReport{Drain: 5 * units.Microsecond, Rate: 400 * units.Gbps}
+	report := extension.QueueReport{Drain: 5 * units.Microsecond, Rate: 400 * units.Gbps}
 	spoil := func([]byte) {}
-	p, a, b := boltPair(t, h, 0, func(frame []byte, f wire.Bolt) {
+	p, a, b := boltPair(t, h, 0, func(frame []byte, f extension.Bolt) {
 		if left != 0 {
 			return
 		}
 		left = p.now
-		src := wire.BuildSRC(make([]byte, wire.MaxSRC), frame, 0xe0, report)
+		src := wire.BuildSRC(make([]byte, 128), frame, 0xe0, report.Bytes())
 		spoil(src)
 		var one [1]packet.Buf
 		p.la.Alloc(one[:])
@@ -173,7 +177,9 @@ func TestSwitchReports(t *testing.T) {
 		spoil func(*wire.Packet)
 		count *uint64
 	}{
-		"another connection's tag": {func(p *wire.Packet) { p.XCH()[3]++ }, &p.a.counters.DropTag},
+		"another connection's tag": {func(p *wire.Packet) {
+			p.XCH().Tag[1]++
+		}, &p.a.counters.DropTag},
 		"a packet never sent": {func(p *wire.Packet) {
 			p.BTH().PSN.Set(uint32(p.PSN.Add(1)))
 		}, &p.a.counters.DropGhostReport},
@@ -223,12 +229,13 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 		}
 		f := newForger(p, b)
 		f.send(wire.Fields{Op: wire.SRC, PSN: 99}, 0, func(ext []byte) {
-			wire.XCH(ext).Set(a.tag(), 0)
+			wire.View[wire.XCH](ext).Set(a.tag(), 0)
 		}, nil)
-		f.send(wire.Fields{Op: wire.XDATA, PSN: 103}, wire.BoltLen, func(ext []byte) {
-			wire.XCH(ext).Set(b.tag(), wire.BoltLen)
+		f.send(wire.Fields{Op: wire.XDATA, PSN: 103}, extension.BoltLen, func(ext []byte) {
+			wire.View[wire.XCH](ext).Set(b.tag(), extension.BoltLen)
 			wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
-			wire.Bolt(ext[wire.XCHLen+wire.InnerLen:][:wire.BoltLen]).Set(wire.BoltINC, 1)
+			extension.Bolt(ext[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
+				extension.BoltINC, uint32(1))
 		}, nil)
 		p.settle(units.Microsecond)
 		require.EqualValues(t, 2, p.b.counters.DropUnnegotiated, "%v: %+v", features, p.b.counters)
@@ -243,20 +250,21 @@ func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
 	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond,
 		Payload: 1024, Signals: cc.SignalSRC})
 	require.NoError(t, err)
-	var sent []wire.BoltFlags
-	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f wire.Bolt) {
+	var sent []extension.BoltFlags
+	p, a, b := boltPair(t, bolt, 512, func(_ []byte, f extension.Bolt) {
 		sent = append(sent, f.Flags())
 	})
-	first, last, inc := wire.BoltFirst, wire.BoltLast, wire.BoltINC
+	first, last, inc := extension.BoltFirst, extension.BoltLast, extension.BoltINC
 	for range 2 {
 		sent = nil
 		a.write(t, b, 12*1024)
 		p.await(a, 1)
 		require.Len(t, sent, 12)
-		require.Equal(t, []wire.BoltFlags{first, first, first, first}, sent[:4], "the first window")
+		require.Equal(t, []extension.BoltFlags{first, first, first, first}, sent[:4],
+			"the first window")
 		for _, f := range sent[4:8] {
-			require.Equal(t, inc, f&^wire.BoltAI)
+			require.Equal(t, inc, f&^extension.BoltAI)
 		}
-		require.Equal(t, last, sent[11]&^wire.BoltAI)
+		require.Equal(t, last, sent[11]&^extension.BoltAI)
 	}
 }

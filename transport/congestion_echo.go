@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -118,5 +119,5 @@ func (cong *congestion) echoLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.seen == 0 || !cong.ecnEcho {
 		return 0
 	}
-	return wire.ECNEchoLen
+	return extension.ECNEchoLen
 }

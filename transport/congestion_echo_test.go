@@ -75,7 +75,7 @@ func TestMarksAreEchoed(t *testing.T) {
 			return 1
 		}
 		for range 20 { // of 5 packets
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 			require.Len(t, p.await(a, 1), 1)
 		}
@@ -112,7 +112,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		p.lb.record = true
 		begun := p.now
 		for range 200 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 64)}})
 			require.Len(t, p.await(a, 1), 1)
 			p.settle(units.Microsecond)
@@ -127,7 +127,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil {
 				require.True(t, pkt.ICRC())
-				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "answers are not ECN capable")
+				require.EqualValues(t, wire.ECNNotECT, pkt.ECN, "responses are not ECN capable")
 				require.Equal(t, pkt.Op == wire.CNP, pkt.BTH().Congestion&wire.BTHBECN != 0)
 			}
 		}
@@ -138,7 +138,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 func TestMarksOnResponses(t *testing.T) {
 	p, a, b, h := marked(t, true, 1, cc.ACK, cc.ECN)
 	p.lb.marking(func() bool { return true })
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 5*1024)}})
 	require.Len(t, p.await(a, 1), 1)
 	packets, marks := h.sum()
@@ -154,7 +154,7 @@ func TestECNCapable(t *testing.T) {
 	}{{nil, wire.ECNNotECT}, {[]cc.Kind{cc.RTT, cc.ACK}, wire.ECNNotECT},
 		{[]cc.Kind{cc.ECN}, wire.ECNECT0}, {[]cc.Kind{cc.CNP}, wire.ECNECT0}} {
 		p, a, b, _ := marked(t, false, 1000, c.wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		requests := 0
@@ -178,7 +178,7 @@ func TestAnswerClass(t *testing.T) {
 		o.class, o.answers = c.path, c.answers
 		a, b := p.connected(o)
 		p.lb.record, p.la.record = true, true
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		for l, want := range map[*link]uint8{p.la: c.path, p.lb: c.want} {
@@ -210,7 +210,7 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 	} {
 		wants := append(c.wants, cc.CNP) // to be ECN capable
 		p, a, b, h := marked(t, true, 1, wants...)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
 		require.Len(t, h.heard, 1)

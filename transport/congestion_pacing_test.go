@@ -37,7 +37,7 @@ func (p *pair) departures() *[]units.Time {
 
 func (s *side) write(t testing.TB, to *side, n int) {
 	t.Helper()
-	s.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{s.mr.SGE(0, n)},
+	s.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{s.mr.SGE(0, n)},
 		RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 }
 
@@ -132,7 +132,7 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		p.settle(units.Millisecond)
 		start := p.now
 		const size = 256 * units.KiB
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, int(size))},
+		a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(0, int(size))},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, b.mem[:size], a.mem[:size])
@@ -218,7 +218,7 @@ func TestPollAnswersTheTimerThatRuns(t *testing.T) {
 }
 
 func TestPacingAllocatesNothing(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		o := defaults()
 		o.algorithm = &cc.Fixed{Window: units.MiB, Rate: 400 * units.Gbps}
 		p, as, bs := crossedPair(t, o, 1)
@@ -302,7 +302,7 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 	mr, err := e.RegisterMemory(pd, make([]byte, 1<<20), LocalWrite)
 	require.NoError(t, err)
 	wr := WorkRequest{Op: OpWrite, SGList: []SGE{mr.SGE(0, 1<<20)}}
-	e.OnRound(func(units.Time) {
+	e.Loop().OnRound(func(units.Time) {
 		for _, i := range l.busy {
 			for qp := qps[i]; qp.SendRoom() > 0; {
 				require.NoError(t, qp.PostSend(&wr))
@@ -315,8 +315,8 @@ func pacedFlows(t testing.TB, l *line, now units.Time, rates []units.BitRate) (_
 			Algorithm: &cc.Fixed{Window: units.MiB, Rate: rate}})
 		require.NoError(t, err)
 		require.NoError(t,
-			qp.Connect(InitAttr{}, RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
-				PathMTU: MTU1024, DestQPN: firstPeer + wire.QPN(i)}, RTSAttr{}))
+			qp.Connect(QPAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")},
+				PathMTU: units.KiB, DestQPN: firstPeer + wire.QPN(i)}))
 		qps = append(qps, qp)
 	}
 	return e, qps
@@ -499,7 +499,7 @@ func TestWaitingForThePaceIsNoTimeout(t *testing.T) {
 			}
 		}
 		p.la.tamper = func([]byte) int { return 0 }
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 5000)}})
 		p.settle(wire.AckTimeout(o.timeout) + 20*units.Microsecond)
 		require.NotZero(t, a.qp.Stats().Timeouts)
@@ -568,7 +568,7 @@ func TestDeparturesOfATurn(t *testing.T) {
 		o.algorithm = d
 		a, b := p.connected(o)
 		p.settle(units.Millisecond)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8*1024)},
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8*1024)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, c.want, d.packets, "%v", c.rate)

@@ -114,17 +114,21 @@ func TestPrecedenceIsReleased(t *testing.T) {
 		end   func(t *testing.T, p *pair, a *side, r *ranked)
 		sends bool // the flow sends SENDs, for which there is no receive
 	}{
-		{"it fails", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToError() }, false},
-		{"it is reset", func(_ *testing.T, _ *pair, a *side, _ *ranked) { a.qp.ToReset() }, false},
+		{"it fails", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
+			a.qp.Modify(Errored, QPAttr{})
+		}, false},
+		{"it is reset", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
+			a.qp.Modify(Reset, QPAttr{})
+		}, false},
 		{"it is destroyed", func(_ *testing.T, _ *pair, a *side, _ *ranked) {
 			a.qp.Destroy()
 		}, false},
 		{"its window is 0", func(_ *testing.T, _ *pair, _ *side, r *ranked) { r.stop() }, false},
 		{"it begins nothing more", func(t *testing.T, _ *pair, a *side, _ *ranked) {
-			require.NoError(t, a.qp.ToSQD())
+			require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
 		}, false},
 		{"the rest is cancelled", func(t *testing.T, _ *pair, a *side, _ *ranked) {
-			require.Positive(t, a.qp.CancelWaiting())
+			require.Positive(t, a.qp.Admission().CancelWaiting())
 		}, false},
 		{"its peer is not ready", func(_ *testing.T, p *pair, _ *side, _ *ranked) {
 			p.la.tamper = nil
@@ -150,7 +154,7 @@ func TestPrecedenceIsReleased(t *testing.T) {
 			for i, a := range as {
 				for range messages {
 					if i == 0 && c.sends {
-						a.post(t, WorkRequest{Op: OpSend, Flags: Signaled,
+						a.post(t, WorkRequest{Op: OpSend, Signaled: true,
 							SGList: []SGE{a.mr.SGE(0, 4096)}})
 					} else {
 						a.write(t, bs[i], 1024)
@@ -250,13 +254,14 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	mine.algorithm = &ranked{steered: steered{decision: cc.Decision{Window: 4 * units.KiB}}}
 	elsewhere, other := mine.make(t, p.a), o.make(t, p.b)
 	plain, plainly := p.connected(o)
-	rtr := RTRAttr{PathMTU: MTU1024, RecvPSN: 100, MaxDestRdAtomic: 1}
-	rts := RTSAttr{SendPSN: 100, Timeout: 20, RetryCount: 7}
-	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
-	require.NoError(t, elsewhere.qp.Connect(InitAttr{}, rtr, rts))
-	rtr.Path, rtr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"),
+	attr := QPAttr{PathMTU: units.KiB, RecvPSN: 100, MaxDestRdAtomic: 1, SendPSN: 100, Timeout: 20,
+		RetryCount: 7}
+	attr.Path, attr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
+	require.NoError(t, elsewhere.qp.Connect(attr))
+	attr.Path, attr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.1"),
 		Source: netip.MustParseAddr("10.0.0.3")}, elsewhere.qp.Num
-	require.NoError(t, other.qp.Connect(InitAttr{Access: RemoteWrite}, rtr, rts))
+	attr.Access = RemoteWrite
+	require.NoError(t, other.qp.Connect(attr))
 
 	as[0].write(t, bs[0], 1<<16)
 	as[1].write(t, bs[1], 1024)
@@ -314,7 +319,7 @@ func TestPrecedenceAllocatesNothing(t *testing.T) {
 	var wcs [packet.Burst]WorkCompletion
 	round := func() {
 		for range 4 {
-			wr.Flags = Signaled
+			wr.Signaled = true
 			_ = a.qp.PostSend(&wr)
 		}
 		s.burst(packet.Burst)

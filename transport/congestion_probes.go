@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -163,8 +164,9 @@ func (cong *congestion) sendProbe(now units.Time) bool {
 	var total, ext int
 	if cong.cold().probes {
 		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.Probe, PSN: qp.snd.nextPSN()}, 0)
-		wire.XCH(room[ext:]).Set(qp.sendTag, 0)
-		wire.ProbeField(room[ext+wire.XCHLen:][:wire.ProbeLen]).Set(wire.ProbeAlone, p.seq+1, now)
+		wire.View[wire.XCH](room[ext:]).Set(qp.sendTag, 0)
+		extension.ProbeField(room[ext+wire.XCHLen:][:extension.ProbeLen]).Set(extension.ProbeAlone,
+			p.seq+1, now)
 	} else {
 		ext, total = qp.tmpl.Build(room, wire.Fields{Op: wire.RCWriteOnly, Flags: wire.AckReq,
 			PSN: qp.loss.oldest().Add(wire.PSNMask)}, 0)
@@ -193,12 +195,13 @@ func (cong *congestion) receiveProbe(p *wire.Packet) {
 	e := qp.ep
 	m := cong.ackEcho()
 	switch {
-	case p.ProbeField().Mode() != wire.ProbeAlone || !plausible(p.PSN, qp.rcv.expected()):
+	case extension.ProbeField(p.Body()).Mode() != extension.ProbeAlone || !plausible(p.PSN,
+		qp.rcv.expected()):
 		e.counters.DropProbe++
 	case e.now.Before(m.probe.next):
 		e.counters.DropProbeRate++
 	default:
-		copy(m.probe.field[:], p.ProbeField())
+		copy(m.probe.field[:], extension.ProbeField(p.Body()))
 		m.probe.ttl, m.probe.tos, m.probe.came, m.probe.here = p.TTL(), p.TOS(), e.arrived, true
 		e.scheduleAnswer(qp)
 	}
@@ -215,15 +218,15 @@ func plausible(psn, near wire.PSN) bool {
 
 // probed is the peer's newest probe.
 type probed struct {
-	field    [wire.ProbeLen]byte
+	field    [extension.ProbeLen]byte
 	ttl, tos uint8
 	here     bool // not answered yet
 	came     presence
 	next     units.Time // when another one may be answered
 }
 
-// probeInterval is the least time between two probes that a queue pair answers: 64 of them are 8.2
-// µs, a short round trip.
+// probeInterval is the least time between two probes that a queue pair acknowledges: 64 of them are
+// 8.2 µs, a short round trip.
 const probeInterval = 128 * units.Nanosecond
 
 // hasProbeToAnswer reports whether a probe of the peer is to be answered.
@@ -231,7 +234,7 @@ func (cong *congestion) hasProbeToAnswer() bool {
 	return cong.cold().echo != nil && cong.cold().echo.probe.here
 }
 
-// sendProbeAck answers the peer's probe. It returns false when the port has no room.
+// sendProbeAck acknowledges the peer's probe. It returns false when the port has no room.
 func (cong *congestion) sendProbeAck() bool {
 	qp := cong.conn()
 	e, m := qp.ep, &cong.cold().echo.probe
@@ -243,8 +246,8 @@ func (cong *congestion) sendProbeAck() bool {
 	ext, total := qp.tmpl.Build(room,
 		wire.Fields{Op: wire.ProbeAck, PSN: qp.rcv.expected().Add(wire.PSNMask)}, 0)
 	frame := room[:total]
-	wire.XCH(frame[ext:]).Set(qp.sendTag, 0)
-	echo := wire.ProbeEcho(frame[ext+wire.XCHLen:][:wire.ProbeEchoLen])
+	wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, 0)
+	echo := extension.ProbeEcho(frame[ext+wire.XCHLen:][:extension.ProbeEchoLen])
 	echo.Set(m.field[:], e.now.Sub(m.came.at), m.came.at, m.ttl, m.tos)
 	echo.SetGap(m.came.gap)
 	qp.tmpl.SetFrameTOS(frame, qp.rcv.ackTOS())
@@ -259,12 +262,12 @@ func (cong *congestion) sendProbeAck() bool {
 // receiveProbeAck handles the answer to our probe.
 func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 	qp := cong.conn()
-	e, echo := qp.ep, p.ProbeEcho()
+	e, echo := qp.ep, extension.ProbeEcho(p.Body())
 	f, out := echo.Field(), cong.cold().prober
 	switch {
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
-	case f.Mode() != wire.ProbeResponse || !plausible(p.PSN, qp.loss.oldest()) ||
+	case f.Mode() != extension.ProbeResponse || !plausible(p.PSN, qp.loss.oldest()) ||
 		!p.PSN.Before(qp.loss.highest()):
 		e.counters.DropProbe++
 	case out == nil || out.leftAt == 0 || f.Seq() != out.seq || f.Left() != probeStamp(out.leftAt):
@@ -281,7 +284,7 @@ func probeStamp(t units.Time) units.Duration {
 
 // probeAnswered reports to congestion control how long a probe took. The echo is nil from a peer
 // without the extension.
-func (cong *congestion) probeAnswered(echo wire.ProbeEcho) {
+func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 	qp := cong.conn()
 	e, p := qp.ep, cong.cold().prober
 	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.loss.oldest()), Probe: true,
@@ -309,8 +312,8 @@ func (cong *congestion) probeAnswered(echo wire.ProbeEcho) {
 }
 
 // isProbeAnswer reports whether an ACK or NAK is a peer's answer to a probe without the extension,
-// and handles it as such. Once data has left behind the probe, the answers cannot be told apart,
-// and need not be: acknowledgements of data are samples.
+// and handles it as such. Once data has left behind the probe, the acknowledgements cannot be told
+// apart, and need not be: acknowledgements of data are samples.
 func (cong *congestion) isProbeAnswer() bool {
 	qp := cong.conn()
 	p := cong.cold().prober

@@ -41,7 +41,7 @@ func (s *steered) chain(n int, now units.Time, after func()) {
 func TestProbesInsideAMessage(t *testing.T) {
 	const size, n = 1 << 20, 20
 	for _, sack := range []uint16{0, 512} {
-		for _, op := range []SendOp{OpSend, OpWrite, OpWriteImm, OpRead} {
+		for _, op := range []Op{OpSend, OpWrite, OpWriteImm, OpRead} {
 			t.Run(fmt.Sprint(op, sack), func(t *testing.T) {
 				p, a, b, s := steeredPair(t, plainly(sack))
 				from, to := a, b
@@ -57,7 +57,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 						s.decision.Window = 0
 					}
 				}
-				a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr,
+				a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr,
 					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
@@ -104,9 +104,9 @@ func TestProbesBetweenMessages(t *testing.T) {
 	for _, may := range []Access{0, RemoteWrite | RemoteRead | RemoteAtomic} {
 		p, a, b, s := steeredPair(t, plainly(0))
 		b.qp.access = may
-		ops := []SendOp{OpSend}
+		ops := []Op{OpSend}
 		if may != 0 {
-			ops = []SendOp{OpSend, OpRead, OpWrite, OpFetchAdd, OpSend}
+			ops = []Op{OpSend, OpRead, OpWrite, OpFetchAdd, OpSend}
 		}
 		for i, op := range append(ops, OpSend) {
 			probed := false
@@ -119,7 +119,7 @@ func TestProbesBetweenMessages(t *testing.T) {
 			if op == OpFetchAdd {
 				n = 8
 			}
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 				SGList: []SGE{a.mr.SGE(0, n)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 		}
@@ -131,11 +131,12 @@ func TestProbesBetweenMessages(t *testing.T) {
 	}
 }
 
-// A probe waits until everything in flight is acknowledged: their answers could not be told apart.
+// A probe waits until everything in flight is acknowledged: their acknowledgements could not be
+// told apart.
 func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 	p, a, b, s := steeredPair(t, plainly(0))
 	p.la.delay, p.lb.delay = 20*units.Microsecond, 20*units.Microsecond
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 20000)}})
 	p.settle(units.Microsecond)
 	asked := p.now
@@ -162,7 +163,7 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 				link = p.lb
 			}
 			link.tamper = func([]byte) int { return 0 }
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 20000)}})
 			p.settle(units.Microsecond)
 			s.stop()
@@ -198,7 +199,7 @@ func TestDataBehindAPlainProbe(t *testing.T) {
 	}
 	s.probeAt(p.now)
 	require.True(t, p.run(units.Microsecond, func() bool { return p.a.counters.ProbesSent == 1 }))
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3000)}})
 	b.recv(t, 1, 0, 3000)
 	p.await(a, 1)
 	p.settle(units.Millisecond)

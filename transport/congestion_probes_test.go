@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -109,7 +110,7 @@ func TestProbe(t *testing.T) {
 		return 1
 	}
 	s.stop()
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets(), "stopped")
@@ -206,7 +207,7 @@ func TestLostProbes(t *testing.T) {
 		}
 		fill(a.mem[:10000], 3)
 		s.stop()
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
@@ -247,7 +248,7 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.probeAt(p.now)
 		p.settle(3 * gatePatience)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
 		p.settle(gatePatience - units.Millisecond)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has waited for a shorter time")
@@ -303,68 +304,71 @@ func TestForgedProbes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		op    wire.Opcode
-		mode  wire.ProbeMode
+		mode  extension.ProbeMode
 		psn   wire.PSN // PSNs begin with 100
 		seq   uint8
 		tag   uint16
 		plain bool
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}{
-		{"PROBE", wire.Probe, wire.ProbeAlone, 100, 0, 0, false, func(c *Counters) uint64 {
+		{"PROBE", wire.Probe, extension.ProbeAlone, 100, 0, 0, false, func(c *Stats) uint64 {
 			return c.ProbesAnswered
 		}},
-		{"PROBE from far behind: valid", wire.Probe, wire.ProbeAlone, (100 - 1<<16) & wire.PSNMask,
-			0, 0, false, func(c *Counters) uint64 {
+		{"PROBE from far behind: valid", wire.Probe, extension.ProbeAlone,
+			(100 - 1<<16) & wire.PSNMask,
+			0, 0, false, func(c *Stats) uint64 {
 				return c.ProbesAnswered
 			}},
-		{"nothing agreed", wire.Probe, wire.ProbeAlone, 100, 0, 0, true, func(c *Counters) uint64 {
-			return c.DropUnnegotiated
-		}},
-		{"another connection's tag", wire.Probe, wire.ProbeAlone, 100, 0, 1, false,
-			func(c *Counters) uint64 {
-				return c.DropTag
-			}},
-		{"PROBE that is a response", wire.Probe, wire.ProbeResponse, 100, 0, 0, false,
-			func(c *Counters) uint64 {
-				return c.DropProbe
-			}},
-		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Counters) uint64 {
-			return c.DropProbe
-		}},
-		{"PROBE from too far ahead", wire.Probe, wire.ProbeAlone, 101 + 1<<16, 0, 0, false,
-			func(c *Counters) uint64 {
-				return c.DropProbe
-			}},
-		{"PROBE from too far behind", wire.Probe, wire.ProbeAlone, (99 - 1<<16) & wire.PSNMask, 0,
-			0, false, func(c *Counters) uint64 {
-				return c.DropProbe
-			}},
-		{"answer, nothing agreed", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, true,
-			func(c *Counters) uint64 {
+		{"nothing agreed", wire.Probe, extension.ProbeAlone, 100, 0, 0, true,
+			func(c *Stats) uint64 {
 				return c.DropUnnegotiated
 			}},
-		{"answer with another tag", wire.ProbeAck, wire.ProbeResponse, 99, 1, 1, false,
-			func(c *Counters) uint64 {
+		{"another connection's tag", wire.Probe, extension.ProbeAlone, 100, 0, 1, false,
+			func(c *Stats) uint64 {
 				return c.DropTag
 			}},
-		{"answer that is not a response", wire.ProbeAck, wire.ProbeAlone, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+		{"PROBE that is a response", wire.Probe, extension.ProbeResponse, 100, 0, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"answer to a packet never sent", wire.ProbeAck, wire.ProbeResponse, 100, 1, 0, false,
-			func(c *Counters) uint64 {
+		{"PROBE beside data", wire.Probe, 1, 100, 0, 0, false, func(c *Stats) uint64 {
+			return c.DropProbe
+		}},
+		{"PROBE from too far ahead", wire.Probe, extension.ProbeAlone, 101 + 1<<16, 0, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"answer from too far behind", wire.ProbeAck, wire.ProbeResponse,
-			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Counters) uint64 {
+		{"PROBE from too far behind", wire.Probe, extension.ProbeAlone, (99 - 1<<16) & wire.PSNMask,
+			0,
+			0, false, func(c *Stats) uint64 {
 				return c.DropProbe
 			}},
-		{"answer to no probe", wire.ProbeAck, wire.ProbeResponse, 99, 1, 0, false,
-			func(c *Counters) uint64 {
+		{"answer, nothing agreed", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, true,
+			func(c *Stats) uint64 {
+				return c.DropUnnegotiated
+			}},
+		{"answer with another tag", wire.ProbeAck, extension.ProbeResponse, 99, 1, 1, false,
+			func(c *Stats) uint64 {
+				return c.DropTag
+			}},
+		{"answer that is not a response", wire.ProbeAck, extension.ProbeAlone, 99, 1, 0, false,
+			func(c *Stats) uint64 {
+				return c.DropProbe
+			}},
+		{"answer to a packet never sent", wire.ProbeAck, extension.ProbeResponse, 100, 1, 0, false,
+			func(c *Stats) uint64 {
+				return c.DropProbe
+			}},
+		{"answer from too far behind", wire.ProbeAck, extension.ProbeResponse,
+			(99 - 1<<16) & wire.PSNMask, 1, 0, false, func(c *Stats) uint64 {
+				return c.DropProbe
+			}},
+		{"answer to no probe", wire.ProbeAck, extension.ProbeResponse, 99, 1, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
-		{"answer to another probe", wire.ProbeAck, wire.ProbeResponse, 99, 2, 0, false,
-			func(c *Counters) uint64 {
+		{"answer to another probe", wire.ProbeAck, extension.ProbeResponse, 99, 2, 0, false,
+			func(c *Stats) uint64 {
 				return c.DropStaleProbe
 			}},
 	} {
@@ -383,20 +387,20 @@ func TestForgedProbes(t *testing.T) {
 			b.connect(t, o, a)
 			p.settle(units.Microsecond)
 			if c.seq == 2 {
-				p.lb.tamper = func([]byte) int { return 0 } // no answers
+				p.lb.tamper = func([]byte) int { return 0 } // no acknowledgements
 				s.probeAt(p.now)
 				p.settle(units.Microsecond)
 			}
 			f := newForger(p, b)
 			f.send(wire.Fields{Op: c.op, PSN: c.psn}, 0, func(ext []byte) {
-				wire.XCH(ext).Set(b.tag()^c.tag, 0)
+				wire.View[wire.XCH](ext).Set(b.tag()^c.tag, 0)
 				if c.op == wire.Probe {
-					wire.ProbeField(ext[wire.XCHLen:]).Set(c.mode, c.seq, p.now)
+					extension.ProbeField(ext[wire.XCHLen:]).Set(c.mode, c.seq, p.now)
 					return
 				}
-				var field [wire.ProbeLen]byte
-				wire.ProbeField(field[:]).Set(c.mode, c.seq, p.now)
-				wire.ProbeEcho(ext[wire.XCHLen:]).Set(field[:], 0, p.now, 64, 0)
+				var field [extension.ProbeLen]byte
+				extension.ProbeField(field[:]).Set(c.mode, c.seq, p.now)
+				extension.ProbeEcho(ext[wire.XCHLen:]).Set(field[:], 0, p.now, 64, 0)
 				ext[wire.XCHLen] = uint8(c.mode)
 			}, nil)
 			p.settle(units.Microsecond)
@@ -416,8 +420,8 @@ func TestProbeWithImpossibleResidence(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	p.lb.tamper = func(frame []byte) int {
 		if q, ok := parsed(frame); ok && q.Op == wire.ProbeAck {
-			f := bytes.Clone(q.ProbeEcho().Field())
-			q.ProbeEcho().Set(f, units.Second, 0, 64, 0)
+			f := bytes.Clone(extension.ProbeEcho(q.Body()).Field())
+			extension.ProbeEcho(q.Body()).Set(f, units.Second, 0, 64, 0)
 			q.SetICRC()
 		}
 		return 1
@@ -429,7 +433,7 @@ func TestProbeWithImpossibleResidence(t *testing.T) {
 	require.EqualValues(t, 1, p.a.counters.BadTiming)
 }
 
-// However many probes arrive, a queue pair answers one in probeInterval.
+// However many probes arrive, a queue pair acknowledges one in probeInterval.
 func TestProbeFlood(t *testing.T) {
 	p := newPair(t)
 	_, b := p.connected(probing())
@@ -440,8 +444,8 @@ func TestProbeFlood(t *testing.T) {
 	for range rounds {
 		for seq := range uint8(each) {
 			f.send(wire.Fields{Op: wire.Probe, PSN: 100}, 0, func(ext []byte) {
-				wire.XCH(ext).Set(b.tag(), 0)
-				wire.ProbeField(ext[wire.XCHLen:]).Set(wire.ProbeAlone, seq, p.now)
+				wire.View[wire.XCH](ext).Set(b.tag(), 0)
+				extension.ProbeField(ext[wire.XCHLen:]).Set(extension.ProbeAlone, seq, p.now)
 			}, nil)
 		}
 		p.settle(50 * units.Nanosecond)
@@ -473,7 +477,7 @@ func TestStoppedFlow(t *testing.T) {
 				}
 			}
 			s.steer(cc.Decision{Window: 20 * units.KiB, Rate: 10 * units.Gbps})
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
 			last := s.heard[len(s.heard)-1]
@@ -511,7 +515,7 @@ func sum(evs []cc.Event) (n units.Bytes) {
 func TestPost(t *testing.T) {
 	p, a, b, s := steeredPair(t, probing())
 	write := func(n int) {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	s.on = func(ev *cc.Event, _ units.Time) {
@@ -551,7 +555,7 @@ func TestLeftWithoutPayload(t *testing.T) {
 		}
 	}
 	for _, n := range []int{700, 0, 0} {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, n)}})
 	}
 	require.Len(t, p.await(a, 3), 3)
@@ -568,7 +572,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 			s.decision.Window = 0
 		}
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
@@ -591,12 +595,12 @@ func TestLeft(t *testing.T) {
 		posted := units.Bytes(0)
 		for i := range 60 {
 			n := 8
-			op := []SendOp{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
+			op := []Op{OpSend, OpWrite, OpWriteImm, OpRead, OpFetchAdd}[rng.IntN(5)]
 			if op != OpFetchAdd {
 				n = rng.IntN(20000)
 			}
 			b.recv(t, uint64(i), 1<<20, 20000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 				SGList: []SGE{a.mr.SGE(0, n)}})
 			posted += units.Bytes(n)
 		}
@@ -632,7 +636,7 @@ func TestDeadlinesHold(t *testing.T) {
 		a, b := p.connected(o)
 		n := 0
 		p.la.marking(func() bool { n++; return n%8 == 0 })
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 4<<20)}})
 		p.settle(60 * units.Microsecond)
 		require.NotZero(t, a.qp.snd.cold().pending, "inside the message")
@@ -716,13 +720,13 @@ func TestFickleFlows(t *testing.T) {
 			const messages, slot = 40, 40_000
 			fill(a.mem[:messages*slot], 1)
 			fill(b.mem[messages*slot:][:messages*slot], 2)
-			ops := make([]SendOp, messages)
+			ops := make([]Op, messages)
 			sizes := make([]int, messages)
 			var receives []int
 			for i := range messages {
-				ops[i], sizes[i] = []SendOp{OpSend, OpWrite, OpWriteImm, OpRead,
+				ops[i], sizes[i] = []Op{OpSend, OpWrite, OpWriteImm, OpRead,
 					OpFetchAdd}[rng.IntN(5)], rng.IntN(slot)
-				wr := WorkRequest{ID: uint64(i), Op: ops[i], Flags: Signaled, RKey: b.mr.RKey}
+				wr := WorkRequest{ID: uint64(i), Op: ops[i], Signaled: true, RKey: b.mr.RKey}
 				switch ops[i] {
 				case OpSend, OpWrite, OpWriteImm:
 					wr.RemoteAddr = b.mr.Addr + uint64(i*slot)

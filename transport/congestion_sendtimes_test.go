@@ -19,7 +19,7 @@ func TestEachAckIsASample(t *testing.T) {
 	a, b := p.connected(o)
 	for range 50 {
 		for range 3 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 2000)}})
 			p.settle(300 * units.Nanosecond)
 		}
@@ -55,7 +55,7 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 			return 1
 		}
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 20*1024)}})
 		p.await(a, 1)
 		for _, ev := range h.heard {
@@ -64,7 +64,7 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 			}
 		}
 		h.heard = nil
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		p.await(a, 1)
 		require.Equal(t, cc.RTT, h.heard[len(h.heard)-1].Kind)
@@ -78,7 +78,7 @@ func TestReadIsOneSample(t *testing.T) {
 	o := defaults()
 	o.algorithm = h
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 10*1024)}})
 	p.await(a, 1)
 	require.Len(t, h.heard, 10)
@@ -92,10 +92,10 @@ func TestSamplesOfManyInFlight(t *testing.T) {
 	p := newPair(t)
 	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
-	o.algorithm, o.mtu, o.memory, o.timeout = h, MTU256, 1<<20, 14
+	o.algorithm, o.mtu, o.memory, o.timeout = h, 256, 1<<20, 14
 	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 2000*256)}})
 	p.await(a, 1)
 	samples := 0

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -13,8 +14,8 @@ import (
 // telemetry is that of the newest packet that came with any.
 type telemetry struct {
 	psn  wire.PSN
-	area [wire.MaxINTLen]byte // its INT
-	here bool                 // it was not echoed yet
+	area [extension.MaxINTLen]byte // its INT
+	here bool                      // it was not echoed yet
 }
 
 // xdataLen returns how many bytes the telemetry of so many switches adds to a packet.
@@ -22,7 +23,7 @@ func xdataLen(hops int) units.Bytes {
 	if hops == 0 {
 		return 0
 	}
-	return units.Bytes(wire.XCHLen + wire.InnerLen + wire.INTLen(hops))
+	return units.Bytes(wire.XCHLen + wire.InnerLen + extension.INTLen(hops))
 }
 
 // openINT writes the header of an XDATA that carries op and has room for telemetry. It returns the
@@ -30,24 +31,26 @@ func xdataLen(hops int) units.Bytes {
 func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
 	qp := cong.conn()
 	hops := int(cong.hops)
-	tlvs := wire.INTLen(hops)
-	wire.XCH(frame).Set(qp.sendTag, tlvs)
+	tlvs := extension.INTLen(hops)
+	wire.View[wire.XCH](frame).Set(qp.sendTag, tlvs)
 	wire.SetInner(frame[wire.XCHLen:], op)
-	wire.INT(frame[wire.XCHLen+wire.InnerLen:][:tlvs]).Init(hops)
+	extension.INT(frame[wire.XCHLen+wire.InnerLen:][:tlvs]).Init(hops)
 	return wire.XCHLen + wire.InnerLen + tlvs
 }
 
 // receiveXDATA handles a request inside an XDATA, with telemetry, Bolt's flags or a grant.
 func (rcv *receiver) receiveXDATA(p *wire.Packet) {
 	qp := rcv.conn()
-	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata), p.Bolt()
-	if !info.Request || info.Transport != wire.RC || p.INT() != nil && reads&wire.FeatureINT == 0 ||
-		p.Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
+	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata),
+		extension.TLVs(p.TLVs()).Bolt()
+	if !info.Request || info.Transport != wire.RC || extension.TLVs(p.TLVs()).INT() != nil &&
+		reads&wire.FeatureINT == 0 ||
+		extension.TLVs(p.TLVs()).Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
 		reads&wire.FeatureBolt == 0 {
 		qp.ep.counters.DropUnnegotiated++
 		return
 	}
-	if t := p.INT(); t != nil && t.Filled() > 0 {
+	if t := extension.TLVs(p.TLVs()).INT(); t != nil && t.Filled() > 0 {
 		m := qp.cong.ackEcho()
 		if m.telemetry == nil {
 			m.telemetry = qp.ep.telemetries.borrow()
@@ -70,17 +73,17 @@ func (cong *congestion) echoINTLen() int {
 		!cong.cold().echo.telemetry.here {
 		return 0
 	}
-	return wire.INTEchoLen(wire.INT(cong.cold().echo.telemetry.area[:]).Filled())
+	return extension.INTEchoLen(extension.INT(cong.cold().echo.telemetry.area[:]).Filled())
 }
 
-func (cong *congestion) echoINT(e wire.INTEcho) {
+func (cong *congestion) echoINT(e extension.INTEcho) {
 	t := cong.cold().echo.telemetry
-	e.Set(wire.INT(t.area[:]), t.psn)
+	e.Set(extension.INT(t.area[:]), uint32(t.psn))
 	t.here = false
 }
 
 // hopsOf converts the telemetry that an ACK brings back. The result is valid until the next ACK.
-func (e *Endpoint) hopsOf(echo wire.INTEcho) []cc.Hop {
+func (e *Endpoint) hopsOf(echo extension.INTEcho) []cc.Hop {
 	for i := range echo.Records() {
 		r := echo.Record(i)
 		e.hops[i] = cc.Hop{Port: r.Port, Rate: r.Rate, Time: r.Nanoseconds(), Sent: uint32(r.Sent),

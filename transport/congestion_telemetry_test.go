@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -37,16 +38,17 @@ func TestTelemetryComesBack(t *testing.T) {
 			if pkt.Parse(frame) == nil && pkt.Op == wire.XDATA {
 				packets++
 				for port := range uint16(3) { // one more than there is room for
-					wire.StampINT(frame, wire.INTRecord{Port: port, Rate: 100 * units.Gbps,
-						Time: p.now, Sent: units.Bytes(packets), Queue: 42})
+					extension.Stamp(wire.SwitchTLV(frame),
+						extension.INTRecord{Port: port, Rate: 100 * units.Gbps,
+							Time: p.now, Sent: units.Bytes(packets), Queue: 42})
 				}
 			}
 			return 1
 		}
 		fill(a.mem[:9000], 5)
-		for _, op := range []SendOp{OpWrite, OpSend, OpWriteImm} {
+		for _, op := range []Op{OpWrite, OpSend, OpWriteImm} {
 			b.recv(t, 1, 10000, 9000)
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, RemoteAddr: b.mr.Addr + 10000,
+			a.post(t, WorkRequest{Op: op, Signaled: true, RemoteAddr: b.mr.Addr + 10000,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 9000)}})
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%v", op)
 			require.Equal(t, a.mem[:9000], b.mem[10000:19000], "%v", op)
@@ -76,7 +78,7 @@ func TestNoTelemetryForPlainPeers(t *testing.T) {
 	o.algorithm = &surveyor{hearer: hearer{wants: cc.Events(cc.ACK)}}
 	a, b := p.connected(o)
 	p.la.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 3000)}})
 	p.await(a, 1)
 	for _, frame := range p.la.sent {

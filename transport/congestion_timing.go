@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -78,9 +79,9 @@ func (cong *congestion) timingLen() int {
 		return 0
 	}
 	if cong.cold().echo.came.uncertain() {
-		return wire.TimingLen + wire.GapLen
+		return extension.TimingLen + extension.GapLen
 	}
-	return wire.TimingLen
+	return extension.TimingLen
 }
 
 // worked returns how long, at most, the frame waited while its host polled and worked.
@@ -92,9 +93,10 @@ func (p *presence) uncertain() bool { return p.gap > 0 || p.away > 0 }
 func (cong *congestion) putTiming(area []byte) {
 	qp := cong.conn()
 	m := cong.cold().echo
-	wire.Timing(area[:wire.TimingLen]).Set(m.timed, m.ttl, qp.ep.now.Sub(m.came.at), m.came.at)
+	extension.Timing(area[:extension.TimingLen]).Set(uint32(m.timed), m.ttl,
+		qp.ep.now.Sub(m.came.at), m.came.at)
 	if m.came.uncertain() {
-		wire.Gap(area[wire.TimingLen:][:wire.GapLen]).Set(m.came.gap, m.came.away)
+		extension.Gap(area[extension.TimingLen:][:extension.GapLen]).Set(m.came.gap, m.came.away)
 	}
 	m.asked = false
 }
@@ -109,10 +111,10 @@ type timed struct {
 
 // timedBy returns what an ACK reports of a packet that is outstanding or just acknowledged. It is
 // void if the residence time is longer than the whole round trip.
-func (cong *congestion) timedBy(t wire.Timing, g wire.Gap) (by timed) {
+func (cong *congestion) timedBy(t extension.Timing, g extension.Gap) (by timed) {
 	qp := cong.conn()
 	e := qp.ep
-	left := cong.sendTime(t.PSN())
+	left := cong.sendTime(wire.PSN(t.PSN()))
 	h := e.here(left.departure)
 	if g != nil {
 		h.there(t.Residence(), g.Gap(), g.Away())
@@ -120,7 +122,8 @@ func (cong *congestion) timedBy(t wire.Timing, g wire.Gap) (by timed) {
 		h.there(t.Residence(), 0, 0)
 	}
 	switch {
-	case t.PSN().Before(qp.loss.oldest()) || !t.PSN().Before(qp.loss.highest()) || left.at == 0:
+	case wire.PSN(t.PSN()).Before(qp.loss.oldest()) ||
+		!wire.PSN(t.PSN()).Before(qp.loss.highest()) || left.at == 0:
 	case h.endpoint > e.now.Sub(left.at):
 		e.counters.BadTiming++
 	default:

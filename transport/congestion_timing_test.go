@@ -6,6 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -17,7 +18,7 @@ func timedPair(t *testing.T, features wire.Features) (p *pair, a, b *side, h *he
 	o := defaults()
 	o.algorithm, o.features = h, features
 	a, b = p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1) // the neighbour entries are resolved
 	p.la.record, p.lb.record, h.heard = true, true, nil
@@ -28,7 +29,7 @@ func TestEndpointDelayIsToldApart(t *testing.T) {
 	p, a, b, h := timedPair(t, wire.FeatureTiming)
 	const late = 7 * units.Microsecond // delay of each end's poll, as on a busy host
 	for range 20 {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})
 		p.a.Poll(p.now)
 		p.now = p.now.Add(units.Microsecond + late) // the server sleeps meanwhile
@@ -55,7 +56,7 @@ func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
 		if features == wire.FeatureTiming {
 			a.qp.cong.events = cc.Events(cc.ACK)
 		}
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})
 		require.Len(t, p.await(a, 1), 1)
 		for _, frame := range append(p.la.sent, p.lb.sent...) {
@@ -83,7 +84,7 @@ func TestHopsAreCounted(t *testing.T) {
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
 	require.Equal(t, 3, h.heard[0].Hops)
@@ -95,12 +96,13 @@ func TestImpossibleTiming(t *testing.T) {
 	p.lb.tamper = func(frame []byte) int {
 		var pkt wire.Packet
 		if pkt.Parse(frame) == nil && pkt.Op == wire.XACK {
-			pkt.Timing().Set(pkt.Timing().PSN(), 64, units.Second, 0)
+			extension.TLVs(pkt.TLVs()).Timing().Set(
+				uint32(wire.PSN(extension.TLVs(pkt.TLVs()).Timing().PSN())), 64, units.Second, 0)
 			pkt.SetICRC()
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
 	require.EqualValues(t, 1, p.a.counters.BadTiming)

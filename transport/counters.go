@@ -1,8 +1,11 @@
 package transport
 
-// Counters count what an endpoint did and what it refused. A dropped packet changes no memory, no
-// queue pair and no answer, except where the field's comment says so.
-type Counters struct {
+import "github.com/goroce/goroce/units"
+
+// Stats are the statistics of an endpoint: what it did and what it refused, each under its own
+// name, how it was polled, and what it holds. Drops change no memory, no queue pair and no answer,
+// except where the name says so.
+type Stats struct {
 	RxFrames, RxBytes uint64
 	TxFrames, TxBytes uint64
 
@@ -115,7 +118,49 @@ type Counters struct {
 	PortFull   uint64 // the port took less than a burst
 	CQOverruns uint64 // completions lost
 	AsyncLost  uint64 // asynchronous events that found their queue full
+
+	// Polling is how the endpoint was polled since it was made. In virtual time the rounds that a
+	// simulation skips (Idle) are not pauses.
+	Polling struct {
+		Rounds uint64
+		// Away is the time for which the endpoint was not polled: the polling thread napped,
+		// yielded to another thread or did not have its core. Pauses between rounds of less than
+		// 5 µs do not count.
+		Away units.Duration
+		// Stalled is the part of Away that began while an answer of a peer was expected.
+		Stalled units.Duration
+		// PeerAway is the time for which nothing was acknowledged because the peer did not poll, as
+		// reported by delay samples (cc.Event.RemoteAway). Flows whose algorithm takes no delay
+		// samples, or whose peer does not report, add nothing.
+		PeerAway units.Duration
+		// LongestGap is the longest single pause.
+		LongestGap units.Duration
+	}
+
+	// Holdings is what the endpoint keeps now because of what its peers sent, or did not send.
+	Holdings struct {
+		QueuePairs int
+		Buffers    int // of the port, with packets behind gaps: Config.MaxHeld at most
+		Gaps       int // queue pairs with such packets
+		Recoveries int // queue pairs that recover from lost packets
+		Neighbors  int // addresses in the neighbour table, its own included
+	}
 }
 
-// Counters returns a copy of the endpoint's counters.
-func (e *Endpoint) Counters() Counters { return e.counters }
+// polling and holdings are the parts of Stats.
+type (
+	polling = struct {
+		Rounds                              uint64
+		Away, Stalled, PeerAway, LongestGap units.Duration
+	}
+	holdings = struct{ QueuePairs, Buffers, Gaps, Recoveries, Neighbors int }
+)
+
+// Stats returns the statistics up to now.
+func (e *Endpoint) Stats() Stats {
+	s := e.counters
+	s.Polling = e.rounds.polling
+	s.Holdings = holdings{QueuePairs: e.qps.count, Buffers: e.held, Gaps: e.reorderBuffers.lent,
+		Recoveries: e.recoveries.lent, Neighbors: e.neighbors.Len()}
+	return s
+}

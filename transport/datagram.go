@@ -33,7 +33,7 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, again bool) {
 		to.ah.tmpl.SetDestQP(to.qpn)
 		to.ah.tmpl.SetPKey(qp.pkey)
 		ext, total := to.ah.tmpl.Build(room,
-			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&Solicited != 0),
+			wire.Fields{Op: op, Flags: wire.Solicited.When(w.flags&solicited != 0),
 				PSN: snd.sndNxt},
 			int(w.length))
 		frame := room[:total]
@@ -111,11 +111,10 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(rcv.wqe.id, status, CompRecv, qp.Num)
-	wc.Flags, wc.SrcQP, wc.ByteLen = WithGRH, wire.QPN(h.SrcQP.Get()), length
+	wc.set(rcv.wqe.id, status, OpRecv, qp.Num)
+	wc.WithGRH, wc.SrcQP, wc.ByteLen = true, wire.QPN(h.SrcQP.Get()), length
 	if p.Op == wire.UDSendOnlyImm {
-		wc.Flags |= WithImm
-		wc.Imm = p.Imm()
+		wc.WithImm, wc.Imm = true, p.Imm()
 	}
 	rcv.cq.add(wc, p.Solicited)
 }

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/internal/rdmacm"
@@ -40,11 +42,11 @@ type Config struct {
 	// Controller runs congestion control; nil means a cc.Inline.
 	Controller cc.Controller
 	// MaxHeld is how many of the port's buffers may hold packets behind gaps at a time; 0 means
-	// DefaultHeld. It should be at most half of what the port can spare, so that a loss does not
+	// 512. It should be at most half of what the port can spare, so that a loss does not
 	// leave it without buffers.
 	MaxHeld int
 	// NewAlgorithm makes the congestion control of a queue pair whose QPInit has none; nil means
-	// cc.Fixed with DefaultWindow.
+	// cc.Fixed with a window of 1 MiB.
 	NewAlgorithm func() cc.Algorithm
 	// TrimmedDSCP is the DSCP of packets that switches trimmed to their headers instead of dropping
 	// them (docs/wire.md); 0 means that no switch does.
@@ -54,12 +56,6 @@ type Config struct {
 	// senders rely (cc.DCQCNNIC).
 	CNPInterval units.Duration
 }
-
-// DefaultHeld is the default of Config.MaxHeld: half of a packet.Pipe's buffers.
-const DefaultHeld = 512
-
-// DefaultWindow is the window of a queue pair for which no congestion control was chosen.
-const DefaultWindow = units.MiB
 
 // Endpoint is the transport of one polling core. All its methods, and those of what it creates,
 // must be called by the core that polls it.
@@ -98,7 +94,7 @@ type Endpoint struct {
 	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate got a control message since this round's answers left
+	gateDue   bool // a gate got a control message since this round's responses left
 	pacedWent bool // paced queue pairs went first, and sent
 	pkt       wire.Packet
 	event     cc.Event
@@ -111,7 +107,7 @@ type Endpoint struct {
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
-	ranges    [wire.MaxRanges]wire.Range // of the TOKEN being built
+	ranges    [extension.MaxRanges]extension.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
@@ -131,7 +127,7 @@ type Endpoint struct {
 	secrets      secrets
 	nextAddr     uint64
 	asyncs       []AsyncEvent
-	counters     Counters
+	counters     Stats
 }
 
 // New creates an endpoint at time now.
@@ -148,9 +144,10 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		}
 		mac = info.MAC
 	}
-	if PathMTUFor(info.MTU) == 0 {
+	if endpoint.PathMTUFor(info.MTU) == 0 {
 		return nil, fmt.Errorf("transport: new endpoint: port %s has an MTU of %d, RoCEv2 needs "+
-			"%d: %w", info.Name, int64(info.MTU), int64(MTU256+frameOverhead), ErrInvalid)
+			"%d: %w", info.Name, int64(info.MTU), int64(endpoint.MinPathMTU+endpoint.Overhead),
+			ErrInvalid)
 	}
 	table, err := neigh.New(neigh.Config{MAC: mac, Addrs: c.Addrs, Gateways: c.Gateways,
 		VLAN: c.VLAN})
@@ -165,7 +162,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		secrets:     newSecrets(&c),
 	}
 	if e.maxHeld <= 0 {
-		e.maxHeld = DefaultHeld
+		e.maxHeld = endpoint.DefaultHeld
 	}
 	if e.cnpInterval <= 0 {
 		e.cnpInterval = cc.CNPInterval
@@ -174,7 +171,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		e.cc = &cc.Inline{}
 	}
 	if e.newAlgorithm == nil {
-		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: DefaultWindow} }
+		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: endpoint.DefaultWindow} }
 	}
 	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
@@ -186,33 +183,28 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	return e, nil
 }
 
-// Offer returns what the endpoint supports beyond RoCEv2, for the peer to agree to (RTRAttr). Each
-// connection needs a new offer.
-func (e *Endpoint) Offer() wire.Offer {
+// offer returns the extensions of RoCEv2 that the endpoint supports, with a new tag.
+func (e *Endpoint) offer() wire.Offer {
 	return wire.Offer{
 		Highest: wire.ExtensionVersion, Lowest: wire.ExtensionVersion,
 		Tag:      uint16(e.secrets.tags.Uint64()%0xffff) + 1,
-		SACKBits: wire.MaxSACKBits,
+		SACKBits: extension.MaxSACKBits,
 		Features: wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming |
 			wire.FeatureINT | wire.FeatureBolt,
 	}
 }
 
-// RandomPSN returns a random PSN to start a connection with.
-func (e *Endpoint) RandomPSN() uint32 { return uint32(e.secrets.psns.Uint64()) & wire.PSNMask }
-
 // Poll runs one round at time now: it receives and handles a burst, runs the timers and lets the
 // queue pairs send. It returns when it next has something to do; now means at once. Frames may
 // arrive, and room in a full port become free, before the returned time.
 func (e *Endpoint) Poll(now units.Time) units.Time {
-	e.Receive(now)
-	return e.Transmit(now)
+	e.receiveRound(now)
+	return e.transmitRound(now)
 }
 
-// Receive is the first half of Poll: it handles arrived frames and timers. Transmit, the other
-// half, must follow. In real time the two get different times: what leaves has a time stamp later
-// than what arrived, by the time it took to handle that. Receive returns how many frames arrived.
-func (e *Endpoint) Receive(now units.Time) int {
+// receiveRound is the first half of Poll: it handles the frames that arrived and the timers that
+// expired, and returns the number of frames.
+func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.begin(now, &e.stake)
 	if e.rounds.stall > longestPhase && e.limiter != nil {
@@ -252,12 +244,12 @@ func (e *Endpoint) Receive(now units.Time) int {
 	return n
 }
 
-// Transmit is the second half of Poll: it sends. It returns what Poll returns.
-func (e *Endpoint) Transmit(now units.Time) units.Time {
+// transmitRound is the second half of Poll: it sends. It returns what Poll returns.
+func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
 	e.rounds.transmits(now, &e.stake)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last, when the answers to them have left
+	e.freeReceived(e.bursts)               // last, when the responses to them have left
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
 	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
 		return now
@@ -290,39 +282,8 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	return next, changed
 }
 
-// OnRound sets a function that every Poll calls between receiving and sending: a program on the
-// polling core sees a completion, and its answer leaves, in one round.
-func (e *Endpoint) OnRound(f func(now units.Time)) { e.onRound = f }
-
-// Now returns the time of the last Poll.
-func (e *Endpoint) Now() units.Time { return e.now }
-
-// Port returns the endpoint's port.
-func (e *Endpoint) Port() packet.Port { return e.port }
-
-// MAC returns the endpoint's Ethernet address.
-func (e *Endpoint) MAC() [6]byte { return e.mac }
-
-// Neighbors returns the table that resolves addresses and handles ARP, neighbour discovery and
-// ping.
-func (e *Endpoint) Neighbors() *neigh.Table { return e.neighbors }
-
-// Source returns the endpoint's own address toward dst.
-func (e *Endpoint) Source(dst netip.Addr) (netip.Addr, error) { return e.neighbors.Source(dst) }
-
-// QueuePair returns the queue pair with a number, or nil if there is none.
-func (e *Endpoint) QueuePair(num wire.QPN) *QueuePair { return e.qps.find(num) }
-
-// QueuePairs returns the number of queue pairs.
-func (e *Endpoint) QueuePairs() int { return e.qps.count }
-
-// Activity returns the number of frames received and sent. A round that does not change it found no
-// work on the wire.
-func (e *Endpoint) Activity() uint64 { return e.counters.RxFrames + e.counters.TxFrames }
-
-// Busy reports whether any queue pair has anything posted, to answer or in flight. A program should
-// poll until it returns false before it stops.
-func (e *Endpoint) Busy() bool {
+// isBusy reports whether any queue pair has requests, responses or unacknowledged packets.
+func (e *Endpoint) isBusy() bool {
 	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
 		return true

@@ -59,7 +59,7 @@ func TestForgedPackets(t *testing.T) {
 		reth   *[3]uint32 // length, and offsets of address and key
 		addr   func(a *wire.Address)
 		spoil  func([]byte) []byte
-		count  func(c *Counters) uint64
+		count  func(c *Stats) uint64
 		state  State // of the queue pair afterwards
 		mtu    units.Bytes
 	}
@@ -70,111 +70,111 @@ func TestForgedPackets(t *testing.T) {
 			spoil: func(f []byte) []byte {
 				f[len(f)-10] ^= 4
 				return f
-			}, count: func(c *Counters) uint64 { return c.DropICRC }},
+			}, count: func(c *Stats) uint64 { return c.DropICRC }},
 		{name: "cut short", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64,
 			reth: whole,
 			spoil: func(f []byte) []byte {
 				return f[:len(f)-4]
-			}, count: func(c *Counters) uint64 { return c.DropTruncated }},
+			}, count: func(c *Stats) uint64 { return c.DropTruncated }},
 		{name: "a header cut short", fields: wire.Fields{Op: wire.RCAck, PSN: 100},
 			spoil: func(f []byte) []byte {
 				return f[:40]
-			}, count: func(c *Counters) uint64 { return c.DropTruncated }},
+			}, count: func(c *Stats) uint64 { return c.DropTruncated }},
 		{name: "another queue pair number", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100},
 			size: 64, reth: whole,
 			addr: func(a *wire.Address) {
 				a.DestQP += 5
-			}, count: func(c *Counters) uint64 { return c.DropUnknownQP }},
+			}, count: func(c *Stats) uint64 { return c.DropUnknownQP }},
 		{name: "source is not the peer", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100},
 			size: 64, reth: whole,
 			addr:  func(a *wire.Address) { a.Src = netip.MustParseAddr("10.0.0.9") },
-			count: func(c *Counters) uint64 { return c.DropPeer }},
+			count: func(c *Stats) uint64 { return c.DropPeer }},
 		{name: "another partition", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64,
 			reth: whole,
 			addr: func(a *wire.Address) {
 				a.PKey = 0x8123
-			}, count: func(c *Counters) uint64 { return c.DropPKey }},
+			}, count: func(c *Stats) uint64 { return c.DropPKey }},
 		{name: "opcode of another service", fields: wire.Fields{Op: wire.UCWriteOnly, PSN: 100},
 			size: 64, reth: whole,
-			count: func(c *Counters) uint64 { return c.DropWrongService }},
+			count: func(c *Stats) uint64 { return c.DropWrongService }},
 		{name: "undefined opcode", fields: wire.Fields{Op: wire.RCSendOnly, PSN: 100},
 			size: 64,
 			spoil: func(f []byte) []byte {
 				f[42] = 0x1f
 				return f
-			}, count: func(c *Counters) uint64 { return c.DropOpcode }},
+			}, count: func(c *Stats) uint64 { return c.DropOpcode }},
 		{name: "future PSN", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 150}, size: 64,
 			reth:  whole,
-			count: func(c *Counters) uint64 { return c.OutOfSequence }},
+			count: func(c *Stats) uint64 { return c.OutOfSequence }},
 		{name: "old PSN: acknowledged, not executed", fields: wire.Fields{Op: wire.RCWriteOnly,
 			PSN: 90}, size: 64, reth: whole,
-			count: func(c *Counters) uint64 { return c.DuplicateRequests }},
+			count: func(c *Stats) uint64 { return c.DuplicateRequests }},
 		{name: "old READ that never was", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 90},
 			reth:  whole,
-			count: func(c *Counters) uint64 { return c.DropDuplicate }},
+			count: func(c *Stats) uint64 { return c.DropDuplicate }},
 		{name: "old atomic that never was", fields: wire.Fields{Op: wire.RCFetchAdd, PSN: 90},
-			count: func(c *Counters) uint64 { return c.DropDuplicate }},
+			count: func(c *Stats) uint64 { return c.DropDuplicate }},
 		{name: "ACK of a packet never sent", fields: wire.Fields{Op: wire.RCAck, PSN: 200},
-			count: func(c *Counters) uint64 { return c.DropGhostAck }},
+			count: func(c *Stats) uint64 { return c.DropGhostAck }},
 		{name: "old ACK", fields: wire.Fields{Op: wire.RCAck, PSN: 99},
-			count: func(c *Counters) uint64 {
+			count: func(c *Stats) uint64 {
 				return c.DropStaleAck
 			}},
 		{name: "READ response to nothing", fields: wire.Fields{Op: wire.RCReadResponseOnly,
 			PSN: 100}, size: 64,
-			count: func(c *Counters) uint64 { return c.DropGhostResponse }},
+			count: func(c *Stats) uint64 { return c.DropGhostResponse }},
 		{name: "payload on an ACK", fields: wire.Fields{Op: wire.RCSendOnly, PSN: 100}, size: 64,
 			spoil: func(f []byte) []byte {
 				f[42] = byte(wire.RCAck)
 				return f
-			}, count: func(c *Counters) uint64 { return c.DropLength }},
-		// Requests that the specification answers with a fatal NAK.
+			}, count: func(c *Stats) uint64 { return c.DropLength }},
+		// Requests that the specification rejects with a fatal NAK.
 		{name: "LAST without FIRST", fields: wire.Fields{Op: wire.RCWriteLast, PSN: 100}, size: 64,
-			count: func(c *Counters) uint64 {
+			count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "MIDDLE without FIRST", fields: wire.Fields{Op: wire.RCSendMiddle, PSN: 100},
-			size: 1024, count: func(c *Counters) uint64 {
+			size: 1024, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "FIRST that is not full", fields: wire.Fields{Op: wire.RCSendFirst, PSN: 100},
-			size: 1000, count: func(c *Counters) uint64 {
+			size: 1000, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "ONLY longer than the path MTU", fields: wire.Fields{Op: wire.RCSendOnly, PSN: 100},
-			size: 1028, count: func(c *Counters) uint64 {
+			size: 1028, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "RETH too short", fields: wire.Fields{Op: wire.RCWriteOnly,
-			PSN: 100}, size: 64, reth: &[3]uint32{60}, count: func(c *Counters) uint64 {
+			PSN: 100}, size: 64, reth: &[3]uint32{60}, count: func(c *Stats) uint64 {
 			return c.NakInvalid
 		}, state: Errored},
 		{name: "RETH too long", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64,
-			reth: &[3]uint32{68}, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{68}, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "more than 2 GiB", fields: wire.Fields{Op: wire.RCWriteFirst, PSN: 100}, size: 1024,
-			reth: &[3]uint32{1<<31 + 1}, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{1<<31 + 1}, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "READ of half of all PSNs", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100},
-			reth: &[3]uint32{1 << 31}, mtu: MTU256, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{1 << 31}, mtu: 256, count: func(c *Stats) uint64 {
 				return c.NakInvalid
 			}, state: Errored},
 		{name: "READ of one PSN less, past the end", fields: wire.Fields{Op: wire.RCReadRequest,
-			PSN: 100}, reth: &[3]uint32{1<<31 - 256}, mtu: MTU256, count: func(c *Counters) uint64 {
+			PSN: 100}, reth: &[3]uint32{1<<31 - 256}, mtu: 256, count: func(c *Stats) uint64 {
 			return c.NakAccess
 		}, state: Errored},
 		{name: "unknown key", fields: wire.Fields{Op: wire.RCWriteOnly, PSN: 100}, size: 64,
-			reth: &[3]uint32{64, 0, 7}, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{64, 0, 7}, count: func(c *Stats) uint64 {
 				return c.NakAccess
 			}, state: Errored},
 		{name: "READ past the end", fields: wire.Fields{Op: wire.RCReadRequest, PSN: 100},
-			reth: &[3]uint32{1000, 1<<16 - 999}, count: func(c *Counters) uint64 {
+			reth: &[3]uint32{1000, 1<<16 - 999}, count: func(c *Stats) uint64 {
 				return c.NakAccess
 			}, state: Errored},
 		{name: "SEND without a receive", fields: wire.Fields{Op: wire.RCSendOnly, PSN: 100},
-			size: 64, count: func(c *Counters) uint64 {
+			size: 64, count: func(c *Stats) uint64 {
 				return c.RNRSent
 			}},
 	} {

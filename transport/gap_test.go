@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -59,7 +60,7 @@ func microsOf(ev *cc.Event) micros {
 }
 
 // schedule is a list of times in microseconds since both ends last found their ports empty: the
-// client sends until sent, the server polls, answers and is done, and the client polls for the
+// client sends until sent, the server polls, responds and is done, and the client polls for the
 // answer.
 type schedule struct{ sends, sent, looks, answers, done, sees int }
 
@@ -74,14 +75,14 @@ func (p *pair) follow(s schedule, post func()) {
 		e.Ended(start)
 	}
 	post()
-	p.a.Receive(moment(s.sends))
-	p.a.Transmit(moment(s.sends))
+	p.a.Loop().Receive(moment(s.sends))
+	p.a.Loop().Transmit(moment(s.sends))
 	p.a.Ended(moment(s.sent))
-	p.b.Receive(moment(s.looks))
-	p.b.Transmit(moment(s.answers))
+	p.b.Loop().Receive(moment(s.looks))
+	p.b.Loop().Transmit(moment(s.answers))
 	p.b.Ended(moment(s.done))
-	p.a.Receive(moment(s.sees))
-	p.a.Transmit(p.now)
+	p.a.Loop().Receive(moment(s.sees))
+	p.a.Loop().Transmit(p.now)
 	p.a.Ended(p.now)
 }
 
@@ -115,7 +116,7 @@ func TestGapsOfASample(t *testing.T) {
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
 			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
 				9 + 300 + 300, 0}},
-		{"the server loses its core as it answers", told,
+		{"the server loses its core as it responds", told,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
 		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
@@ -242,12 +243,12 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 			switch pkt.Op {
 			case wire.XACK:
 				if c.late == 0 {
-					assert.Nil(t, pkt.Gap(), c.name)
-				} else if g := pkt.Gap(); g != nil {
+					assert.Nil(t, extension.TLVs(pkt.TLVs()).Gap(), c.name)
+				} else if g := extension.TLVs(pkt.TLVs()).Gap(); g != nil {
 					assert.Zero(t, g.Gap(), c.name)
 				}
 			case wire.ProbeAck:
-				assert.Zero(t, pkt.ProbeEcho().Gap(), c.name)
+				assert.Zero(t, extension.ProbeEcho(pkt.Body()).Gap(), c.name)
 			}
 		}
 	}
@@ -320,7 +321,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 	}
 }
 
-// A peer that reported that it was away has more time to answer, because its answers are late
+// A peer that reported that it was away has more time to respond, because its responses are late
 // without a loss.
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
@@ -340,16 +341,17 @@ func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 			want += 1600 * us
 		}
 		assert.InDelta(t, want.Microseconds(), a.qp.loss.rtoAt.Sub(p.now).Microseconds(), 1e-6)
-		a.qp.ToReset()
+		a.qp.Modify(Reset, QPAttr{})
 		assert.Zero(t, a.qp.cong.peerAway, "it belongs to the former connection's peer")
 	}
 }
 
 // Gaps allocate nothing, with probes or without.
 func TestGapsAllocateNothing(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := defaults()
-		o.mtu, o.sges, o.reads, o.features = MTU4096, 1, 64, wire.FeatureTiming|wire.FeatureProbe
+		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
+			wire.FeatureTiming|wire.FeatureProbe
 		heard := 0
 		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
 		a.on = func(ev *cc.Event, _ units.Time) {

@@ -26,11 +26,8 @@ type pendingMAD struct {
 	until units.Time // when the datagram is dropped
 }
 
-// Manage gives queue pair 1 to m: from now on Poll passes m the datagrams of peers' communication
-// managers, runs its timers and sends its datagrams. The program takes its events with
-// Machine.Event, for instance in OnRound. A peer can reach only one of several endpoints that share
-// an address, but the connections that m makes may use queue pairs of the others, too.
-func (e *Endpoint) Manage(m *rdmacm.Machine) error {
+// manage makes the endpoint the owner of queue pair 1.
+func (e *Endpoint) manage(m *rdmacm.Machine) error {
 	if m == nil || e.gsi != nil {
 		return fmt.Errorf("transport: manage: want one machine, and not nil: %w",
 			ErrInvalid)
@@ -107,8 +104,8 @@ func (e *Endpoint) emitManagement(now units.Time) {
 }
 
 // wayBack returns the MAC address for a datagram that needs no address resolution: its next hop is
-// known, or it answers a datagram that came from there. The source of a datagram can be forged, so
-// an answer must not create a neighbour.
+// known, or it responds to a datagram that came from there. The source of a datagram can be forged,
+// so an answer must not create a neighbour.
 func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	if mac, ok = e.neighbors.Known(d.Peer); !ok {
 		mac, ok = d.Via, d.Via != [6]byte{}

@@ -31,26 +31,27 @@ type managed struct {
 func manage(t testing.TB, e *Endpoint, seed uint64) *managed {
 	cm, err := rdmacm.New(rdmacm.Config{GUID: seed, Seed: seed})
 	require.NoError(t, err)
-	require.NoError(t, e.Manage(cm))
+	require.NoError(t, e.Setup().Manage(cm))
 	m := &managed{t: t, ep: e, cm: cm, sides: map[*rdmacm.Conn]*side{},
 		offers: map[*rdmacm.Conn]rdmacm.Offer{}}
-	e.OnRound(m.round)
+	e.Loop().OnRound(m.round)
 	return m
 }
 
 func (m *managed) make() (*side, rdmacm.Offer) {
 	s := defaults().make(m.t, m.ep)
-	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.RandomPSN()), ResponderResources: 4,
-		InitiatorDepth: 4, RetryCount: 7, RNRRetry: 7}
+	return s, rdmacm.Offer{QPN: s.qp.Num, PSN: wire.PSN(m.ep.Setup().RandomPSN()),
+		ResponderResources: 4,
+		InitiatorDepth:     4, RetryCount: 7, RNRRetry: 7}
 }
 
 func (m *managed) dial(peer string) *rdmacm.Conn {
 	s, offer := m.make()
 	ip := netip.MustParseAddr(peer)
-	source, err := m.ep.Source(ip)
+	source, err := m.ep.Setup().Source(ip)
 	require.NoError(m.t, err)
 	c, err := m.cm.Connect(rdmacm.Dial{Offer: offer, Local: source, Peer: ip,
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, m.ep.Now())
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, m.ep.Loop().Now())
 	require.NoError(m.t, err)
 	m.sides[c], m.offers[c] = s, offer
 	return c
@@ -59,11 +60,13 @@ func (m *managed) dial(peer string) *rdmacm.Conn {
 // bringUp moves a queue pair to what was agreed, and posts a receive.
 func (m *managed) bringUp(c *rdmacm.Conn) {
 	s, a := m.sides[c], c.QPAttr(m.offers[c])
-	require.NoError(m.t, s.qp.Connect(InitAttr{Access: RemoteWrite, PKey: a.PKey},
-		RTRAttr{Path: AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit},
+	require.NoError(m.t,
+		s.qp.Connect(QPAttr{Access: RemoteWrite, PKey: a.PKey,
+			Path:    AddressVector{IP: a.IP, Source: a.Source, HopLimit: a.HopLimit},
 			PathMTU: a.PathMTU, DestQPN: a.DestQPN,
-			RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: 1},
-		RTSAttr{SendPSN: a.SendPSN, Timeout: a.Timeout, RetryCount: a.RetryCount,
+			RecvPSN: a.RecvPSN, MaxDestRdAtomic: a.MaxDestRdAtomic, MinRNRTimer: 1,
+			SendPSN: a.SendPSN,
+			Timeout: a.Timeout, RetryCount: a.RetryCount,
 			RNRRetry: a.RNRRetry, MaxRdAtomic: a.MaxRdAtomic}))
 	s.recv(m.t, 1, 0, 100)
 }
@@ -79,7 +82,7 @@ func (m *managed) round(now units.Time) {
 		case rdmacm.ConnectResponse:
 			m.bringUp(e.Conn)
 			require.NoError(m.t, e.Conn.Confirm())
-			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Flags: Signaled,
+			m.sides[e.Conn].post(m.t, WorkRequest{Op: OpSend, Signaled: true,
 				SGList: []SGE{m.sides[e.Conn].mr.SGE(0, 100)}})
 		}
 	}
@@ -92,7 +95,7 @@ func (m *managed) arrived() (received, sent int) {
 			switch {
 			case wc.Status != StatusSuccess:
 				require.Equal(m.t, StatusWRFlushErr, wc.Status)
-			case wc.Op == CompRecv:
+			case wc.Op == OpRecv:
 				received++
 			default:
 				sent++
@@ -139,7 +142,7 @@ func (p *managedPair) run(d units.Duration, done func() bool) bool {
 		if done() {
 			return true
 		}
-		if is := p.a.ep.Activity() + p.b.ep.Activity(); is != p.activity {
+		if is := p.a.ep.Loop().Activity() + p.b.ep.Loop().Activity(); is != p.activity {
 			p.activity = is // a frame takes no time
 			continue
 		}
@@ -226,7 +229,7 @@ func TestManagementConnects(t *testing.T) {
 					r, _ := p.b.arrived()
 					sent, received = sent+s, received+r
 					return sent == 1 && received == 1
-				}), "%+v\n%+v", p.a.ep.Counters(), p.b.ep.Counters())
+				}), "%+v\n%+v", p.a.ep.Stats(), p.b.ep.Stats())
 				conn.Disconnect(p.now)
 				require.True(t, p.run(units.Minute, func() bool {
 					return p.a.cm.Len()+p.b.cm.Len() == 0
@@ -238,8 +241,8 @@ func TestManagementConnects(t *testing.T) {
 				require.Equal(t, c.retransmitted,
 					p.a.cm.Counters().Retransmitted+p.b.cm.Counters().Retransmitted)
 				require.Zero(t,
-					p.a.ep.Counters().ManagementUnsent+p.b.ep.Counters().ManagementUnsent)
-				require.False(t, p.a.ep.Busy() || p.b.ep.Busy())
+					p.a.ep.Stats().ManagementUnsent+p.b.ep.Stats().ManagementUnsent)
+				require.False(t, p.a.ep.Loop().IsBusy() || p.b.ep.Loop().IsBusy())
 			})
 		}
 	}
@@ -265,7 +268,7 @@ func TestManagementOnABadLink(t *testing.T) {
 			return sent == n && received == n
 		}
 		require.True(t, p.run(5*units.Minute, count), "%d sent, %d received\n%+v\n%+v", sent,
-			received, p.a.ep.Counters(), p.b.ep.Counters())
+			received, p.a.ep.Stats(), p.b.ep.Stats())
 		for _, c := range conns {
 			c.Disconnect(p.now)
 		}
@@ -293,23 +296,23 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	}
 	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.1"),
-		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: MTU1024}, p.now) // no route
+		Peer:  netip.MustParseAddr("192.0.2.1"), Service: 1, MTU: units.KiB}, p.now) // no route
 	require.NoError(t, err)
 	_, err = p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
 		Local: netip.MustParseAddr("10.0.0.7"),
-		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: MTU1024},
+		Peer:  netip.MustParseAddr("10.0.0.2"), Service: 1, MTU: units.KiB},
 		p.now) // another endpoint's address
 	require.NoError(t, err)
 	p.a.dial("10.0.0.2")
-	require.True(t, p.a.ep.Busy())
+	require.True(t, p.a.ep.Loop().IsBusy())
 	p.settle(0)
-	require.EqualValues(t, 5, p.a.ep.Counters().ManagementUnsent,
+	require.EqualValues(t, 5, p.a.ep.Stats().ManagementUnsent,
 		"the queue was full three times; no route; not our address")
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(unresolvedPatience)
-	require.EqualValues(t, maxParcels+5, p.a.ep.Counters().ManagementUnsent)
-	require.False(t, p.a.ep.Busy())
+	require.EqualValues(t, maxParcels+5, p.a.ep.Stats().ManagementUnsent)
+	require.False(t, p.a.ep.Loop().IsBusy())
 }
 
 // TestForgedManagement sends queue pair 1 what a peer's must not send: each case has a counter of
@@ -319,7 +322,7 @@ func TestForgedManagement(t *testing.T) {
 	require.NoError(t, err)
 	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
 		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, 0)
 	require.NoError(t, err)
 	request, _ := client.Emit()
 	type forged struct {
@@ -330,43 +333,43 @@ func TestForgedManagement(t *testing.T) {
 		src   wire.QPN    // 0 is 1
 		addr  func(*wire.Address)
 		spoil func([]byte) []byte
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}
 	for _, c := range []forged{
-		{name: "none", count: func(c *Counters) uint64 { return c.ManagementReceived }},
-		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Counters) uint64 {
+		{name: "none", count: func(c *Stats) uint64 { return c.ManagementReceived }},
+		{name: "wrong Q_Key", qkey: 0x11111111, count: func(c *Stats) uint64 {
 			return c.DropQKey
 		}},
-		{name: "too short", len: 252, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "too long", len: 260, count: func(c *Counters) uint64 { return c.DropManagement }},
-		{name: "from another queue pair", src: 0x11, count: func(c *Counters) uint64 {
+		{name: "too short", len: 252, count: func(c *Stats) uint64 { return c.DropManagement }},
+		{name: "too long", len: 260, count: func(c *Stats) uint64 { return c.DropManagement }},
+		{name: "from another queue pair", src: 0x11, count: func(c *Stats) uint64 {
 			return c.DropManagement
 		}},
-		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Counters) uint64 {
+		{name: "from queue pair 0", src: wire.PSNMask + 1, count: func(c *Stats) uint64 {
 			return c.DropManagement
 		}},
 		{name: "other partition", addr: func(a *wire.Address) {
 			a.PKey = 0x8001
-		}, count: func(c *Counters) uint64 { return c.DropPKey }},
+		}, count: func(c *Stats) uint64 { return c.DropPKey }},
 		{name: "not our address", addr: func(a *wire.Address) {
 			a.Dst = netip.MustParseAddr("10.0.0.3")
-		}, count: func(c *Counters) uint64 { return c.DropDestination }},
-		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Counters) uint64 {
+		}, count: func(c *Stats) uint64 { return c.DropDestination }},
+		{name: "with immediate data", op: wire.UDSendOnlyImm, count: func(c *Stats) uint64 {
 			return c.DropWrongService
 		}},
-		{name: "of another service", op: wire.RCSendOnly, count: func(c *Counters) uint64 {
+		{name: "of another service", op: wire.RCSendOnly, count: func(c *Stats) uint64 {
 			return c.DropWrongService
 		}},
 		{name: "a bit wrong", spoil: func(f []byte) []byte {
 			f[100] ^= 1
 			return f
-		}, count: func(c *Counters) uint64 { return c.DropICRC }},
+		}, count: func(c *Stats) uint64 { return c.DropICRC }},
 		{name: "cut off", spoil: func(f []byte) []byte {
 			return f[:200]
-		}, count: func(c *Counters) uint64 { return c.DropTruncated }},
+		}, count: func(c *Stats) uint64 { return c.DropTruncated }},
 		{name: "to queue pair 0", addr: func(a *wire.Address) {
 			a.DestQP = 0
-		}, count: func(c *Counters) uint64 { return c.DropUnknownQP }},
+		}, count: func(c *Stats) uint64 { return c.DropUnknownQP }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -421,7 +424,7 @@ func FuzzManagement(f *testing.F) {
 	require.NoError(f, err)
 	_, err = client.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 0x77},
 		Local: netip.MustParseAddr("10.0.0.1"), Peer: netip.MustParseAddr("10.0.0.2"),
-		Service: rdmacm.TCPService(cmPort), MTU: MTU1024}, 0)
+		Service: rdmacm.TCPService(cmPort), MTU: units.KiB}, 0)
 	require.NoError(f, err)
 	request, _ := client.Emit()
 	for _, op := range []wire.Opcode{wire.UDSendOnly, wire.UDSendOnlyImm, wire.RCSendOnly,
@@ -458,9 +461,9 @@ func TestManageOnce(t *testing.T) {
 	p := newPair(t)
 	cm, err := rdmacm.New(rdmacm.Config{})
 	require.NoError(t, err)
-	require.ErrorIs(t, p.a.Manage(nil), ErrInvalid)
-	require.NoError(t, p.a.Manage(cm))
-	require.ErrorIs(t, p.a.Manage(cm), ErrInvalid)
+	require.ErrorIs(t, p.a.Setup().Manage(nil), ErrInvalid)
+	require.NoError(t, p.a.Setup().Manage(cm))
+	require.ErrorIs(t, p.a.Setup().Manage(cm), ErrInvalid)
 }
 
 func TestManagementAllocatesNothingPerPacket(t *testing.T) {

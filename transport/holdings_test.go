@@ -15,22 +15,23 @@ func TestHoldings(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(10 * units.Microsecond)
-	idle := Holdings{Neighbors: 2}
-	require.Equal(t, idle, p.a.Holdings())
-	require.Equal(t, PSNs{100, 100, 100}, a.qp.PSNs())
+	idle := holdings{QueuePairs: 1, Neighbors: 2}
+	require.Equal(t, idle, p.a.Stats().Holdings)
+	require.Equal(t, [3]wire.PSN{100, 100, 100}, psns(a.qp))
 	p.la.tamper = losing(100)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5*1024)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5*1024)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	require.True(t, p.run(units.Second, func() bool { return p.b.Holdings().Buffers == 4 }))
-	assert.Equal(t, Holdings{Buffers: 4, Gaps: 1, Neighbors: 2}, p.b.Holdings())
-	assert.Equal(t, PSNs{105, 100, 100}, a.qp.PSNs())
+	require.True(t, p.run(units.Second, func() bool { return p.b.Stats().Holdings.Buffers == 4 }))
+	assert.Equal(t, holdings{QueuePairs: 1, Buffers: 4, Gaps: 1, Neighbors: 2},
+		p.b.Stats().Holdings)
+	assert.Equal(t, [3]wire.PSN{105, 100, 100}, psns(a.qp))
 	require.True(t, p.run(units.Second, func() bool { return a.qp.loss.recovery != nil }))
-	assert.Equal(t, Holdings{Recoveries: 1, Neighbors: 2}, p.a.Holdings())
+	assert.Equal(t, holdings{QueuePairs: 1, Recoveries: 1, Neighbors: 2}, p.a.Stats().Holdings)
 	p.await(a, 1)
-	assert.Equal(t, idle, p.a.Holdings())
-	assert.Equal(t, idle, p.b.Holdings())
-	assert.Equal(t, PSNs{105, 105, 100}, a.qp.PSNs())
-	assert.Equal(t, wire.PSN(105), b.qp.PSNs().Expected)
+	assert.Equal(t, idle, p.a.Stats().Holdings)
+	assert.Equal(t, idle, p.b.Stats().Holdings)
+	assert.Equal(t, [3]wire.PSN{105, 105, 100}, psns(a.qp))
+	assert.Equal(t, wire.PSN(105), b.qp.Query().RecvPSN)
 }
 
 // Holding packets, taking another queue pair's share and dropping what is stuck allocate nothing
@@ -71,4 +72,10 @@ func TestHeldPacketsAllocateNothing(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(20, round))
 	assert.NotZero(t, p.b.counters.HeldDropped-before)
 	assert.Zero(t, p.b.held)
+}
+
+// psns returns the next PSN to send, the oldest unacknowledged one, and the next one expected.
+func psns(qp *QueuePair) [3]wire.PSN {
+	a := qp.Query()
+	return [3]wire.PSN{a.SendPSN, a.UnackedPSN, a.RecvPSN}
 }

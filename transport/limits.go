@@ -1,14 +1,14 @@
 package transport
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/units"
+)
 
-// Limits of queues and tables. A larger size is refused when the object is created.
+// Limits of queues and tables, further ones in package endpoint. A larger size is refused when the
+// object is created.
 const (
-	MaxQueueDepth   = 1 << 16 // work requests in one queue
-	MaxCQDepth      = 1 << 22 // completions in one queue
-	MaxSGE          = 16      // scatter/gather elements of one work request
-	MaxInline       = 1024    // bytes of inline data of one work request
-	MaxRdAtomic     = 128     // outstanding READs and atomics of one queue pair
 	maxMessage      = 1 << 31 // bytes of one message (InfiniBand spec 9.7.7.1)
 	maxQueuePairs   = 1 << 20 // queue pairs of one endpoint
 	maxRegions      = 1 << 20 // memory regions of one endpoint
@@ -31,26 +31,26 @@ const (
 	addressAlign  = 1 << 12 // the alignment of these addresses
 )
 
-// The path MTUs of the specification: bytes of payload in a packet.
-const (
-	MTU256  = 256 * units.Bytes(1)
-	MTU512  = 512 * units.Bytes(1)
-	MTU1024 = 1 * units.KiB
-	MTU2048 = 2 * units.KiB
-	MTU4096 = 4 * units.KiB
-)
+// DeviceAttr describes an endpoint: its port, and the limits of what is created on it
+// (ibv_device_attr, ibv_port_attr).
+type DeviceAttr struct {
+	Port    packet.Info
+	MAC     [6]byte     // Config.MAC, or else the port's
+	PathMTU units.Bytes // the largest that fits the port's MTU
 
-// frameOverhead is how many bytes a RoCEv2 packet adds to its payload inside the IP datagram, at
-// most: IPv6, UDP, BTH, RETH, immediate data, ICRC.
-const frameOverhead = 40 + 8 + 12 + 16 + 4 + 4
+	MaxQP       int // queue pairs
+	MaxMR       int // memory regions
+	MaxQPWR     int // work requests in one queue
+	MaxCQE      int // completions in one queue
+	MaxSGE      int // scatter/gather elements of one work request
+	MaxInline   int // bytes of inline data of one work request
+	MaxRdAtomic int // outstanding READs and atomics of one queue pair
+}
 
-// PathMTUFor returns the largest path MTU whose packets fit into IP datagrams of mtu bytes, or 0 if
-// even 256 does not.
-func PathMTUFor(mtu units.Bytes) units.Bytes {
-	for m := MTU4096; m >= MTU256; m /= 2 {
-		if m+frameOverhead <= mtu {
-			return m
-		}
-	}
-	return 0
+// Query returns the endpoint's port and limits (ibv_query_device, ibv_query_port).
+func (e *Endpoint) Query() DeviceAttr {
+	return DeviceAttr{Port: e.info, MAC: e.mac, PathMTU: endpoint.PathMTUFor(e.info.MTU),
+		MaxQP: maxQueuePairs, MaxMR: maxRegions, MaxQPWR: endpoint.MaxQueueDepth,
+		MaxCQE: endpoint.MaxCQDepth, MaxSGE: endpoint.MaxSGE, MaxInline: endpoint.MaxInline,
+		MaxRdAtomic: endpoint.MaxRdAtomic}
 }

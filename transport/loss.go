@@ -99,7 +99,7 @@ func (loss *lossRecovery) behindReads() units.Bytes {
 	return loss.recovery.read
 }
 
-// newestSent returns the send time of the newest packet that the ACK being handled answers.
+// newestSent returns the send time of the newest packet that the ACK being handled acknowledges.
 func (loss *lossRecovery) newestSent() sendTime {
 	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
 	if rec := loss.recovery; rec != nil {
@@ -109,7 +109,7 @@ func (loss *lossRecovery) newestSent() sendTime {
 }
 
 // begin applies the attributes of RTR→RTS.
-func (loss *lossRecovery) begin(a *RTSAttr) {
+func (loss *lossRecovery) begin(a *QPAttr) {
 	loss.una, loss.sndMax = a.SendPSN, a.SendPSN
 	loss.timeout = wire.AckTimeout(a.Timeout)
 	if a.RTOHigh != 0 {

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -12,9 +13,9 @@ type ackInfo struct {
 	now      units.Time
 	end      wire.PSN // everything before it is acknowledged
 	syndrome wire.Syndrome
-	sack     wire.SACK // what arrived behind end; nil if not reported
-	timed    timed     // a packet whose residence time the peer reported
-	hops     []cc.Hop  // telemetry; valid until the next ACK
+	sack     extension.SACK // what arrived behind end; nil if not reported
+	timed    timed          // a packet whose residence time the peer reported
+	hops     []cc.Hop       // telemetry; valid until the next ACK
 }
 
 // receiveAck handles an ACK or NAK of our requests (InfiniBand spec 9.7.5.1, 9.7.5.2).
@@ -57,21 +58,21 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 func (cong *congestion) parseXACK(p *wire.Packet, in *ackInfo) bool {
 	qp := cong.conn()
 	if in.syndrome.IsAck() && qp.isSelective() {
-		in.sack = p.SACK()
+		in.sack = extension.TLVs(p.TLVs()).SACK()
 	}
-	if t := p.ECNEcho(); t != nil && cong.ecnEcho {
+	if t := extension.TLVs(p.TLVs()).ECNEcho(); t != nil && cong.ecnEcho {
 		cong.onMarksEchoed(t.Marked())
 	}
-	if t := p.INTEcho(); t != nil && cong.hops > 0 {
+	if t := extension.TLVs(p.TLVs()).INTEcho(); t != nil && cong.hops > 0 {
 		in.hops = qp.ep.hopsOf(t)
 	}
-	if t := p.BoltEcho(); t != nil && cong.bolt {
+	if t := extension.TLVs(p.TLVs()).BoltEcho(); t != nil && cong.bolt {
 		cong.onBoltEchoed(t.Counts())
 	}
-	if t := p.Timing(); t != nil && cong.timing {
-		in.timed = cong.timedBy(t, p.Gap())
+	if t := extension.TLVs(p.TLVs()).Timing(); t != nil && cong.timing {
+		in.timed = cong.timedBy(t, extension.TLVs(p.TLVs()).Gap())
 	}
-	t := p.Credit()
+	t := extension.TLVs(p.TLVs()).Credit()
 	return t == nil || !qp.adm.hasCredits() || qp.adm.onCredit(t, p)
 }
 

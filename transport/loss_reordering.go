@@ -6,7 +6,7 @@ import (
 )
 
 // A network with priorities or several paths reorders packets without losing them. With
-// RTSAttr.Reordering a queue pair waits that long after the first sign of a gap before it takes the
+// QPAttr.Reordering a queue pair waits that long after the first sign of a gap before it takes the
 // gap as a loss, or, as a responder, reports it to its granter, as TCP does since RACK (RFC 8985,
 // section 6.2: the reordering window).
 

@@ -56,7 +56,7 @@ func TestPatience(t *testing.T) {
 				return d
 			}
 			fill(a.mem, 3)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20480)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			start := p.now
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
@@ -82,7 +82,7 @@ func TestLostAgainWithPatience(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(107, 107, 107, 200, 200)
 	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem, b.mem))
@@ -117,7 +117,7 @@ func TestReorderingOfEverything(t *testing.T) {
 		}
 		fill(a.mem, byte(run))
 		for i := range 8 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 				SGList: []SGE{a.mr.SGE(i<<16, 1<<16)}, RemoteAddr: b.mr.Addr + uint64(i<<16),
 				RKey: b.mr.RKey})
 		}
@@ -137,9 +137,10 @@ func TestImpossibleReordering(t *testing.T) {
 	for _, r := range []units.Duration{-1, units.Second + 1} {
 		o := defaults()
 		s := o.make(t, p.a)
-		require.NoError(t, s.qp.ToInit(InitAttr{}))
+		require.NoError(t, s.qp.Modify(Init, QPAttr{}))
 		s.qp.state = ReadyToReceive
-		require.ErrorContains(t, s.qp.ToRTS(RTSAttr{Reordering: r, Class: packet.ClassData}),
+		require.ErrorContains(t,
+			s.qp.Modify(ReadyToSend, QPAttr{Reordering: r, Class: packet.ClassData}),
 			"reordering of")
 	}
 }

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -11,12 +12,12 @@ import (
 // that were trimmed are lost for certain.
 
 // onLossReport handles the list of a TOKEN.
-func (loss *lossRecovery) onLossReport(t wire.TokenField) {
+func (loss *lossRecovery) onLossReport(t extension.Token) {
 	qp := loss.conn()
 	if !qp.isSelective() {
 		return
 	}
-	trimmed := t.Flags()&wire.TokenTrimmed != 0
+	trimmed := t.Flags()&extension.TokenTrimmed != 0
 	from := loss.una
 	for i := range t.Ranges() {
 		first, end := loss.outstandingPart(t.Range(i), from)
@@ -35,9 +36,9 @@ func (loss *lossRecovery) onLossReport(t wire.TokenField) {
 // outstandingPart returns the part of a range, from first to before end, that is outstanding and
 // not before from. Ranges ascend, so that each packet is looked at once, however often it is
 // listed.
-func (loss *lossRecovery) outstandingPart(l wire.Range, from wire.PSN) (first, end wire.PSN) {
+func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (first, end wire.PSN) {
 	una := loss.una
-	low := l.First.Sub(una)
+	low := wire.PSN(l.First).Sub(una)
 	high := min(low+int32(l.Count), loss.sndMax.Sub(una), psnWindow)
 	if low = max(low, from.Sub(una)); low >= high {
 		return from, from

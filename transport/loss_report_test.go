@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -16,13 +17,13 @@ import (
 // many more it then marks as lost.
 func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
 
-func (p *pair) listAs(a *side, flags wire.TokenFlags, first wire.PSN, n uint8) (lost int) {
+func (p *pair) listAs(a *side, flags extension.TokenFlags, first wire.PSN, n uint8) (lost int) {
 	if rec := a.qp.loss.recovery; rec != nil {
 		lost -= rec.lost.len()
 	}
-	t := make(wire.TokenField, wire.TokenLen+wire.RangeLen)
+	t := make(extension.Token, extension.TokenLen+extension.RangeLen)
 	t.Set(0, 0, 1, flags, 0)
-	t.SetRange(0, wire.Range{First: first, Count: n})
+	t.SetRange(0, extension.Range{First: uint32(first), Count: n})
 	p.a.now = p.now
 	a.qp.loss.onLossReport(t)
 	if rec := a.qp.loss.recovery; rec != nil {
@@ -81,7 +82,8 @@ func TestLoseListed(t *testing.T) {
 	assert.Equal(t, 4, p.list(a, 102, 7), "102, and 106 to 108: the others left a microsecond ago")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 7, sent())
-	assert.Equal(t, 1, p.listAs(a, wire.TokenTrimmed, 103, 1), "trimmed again: lost for certain")
+	assert.Equal(t, 1, p.listAs(a, extension.TokenTrimmed, 103, 1),
+		"trimmed again: lost for certain")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 8, sent())
 	p.settle(4 * units.Microsecond)
@@ -176,28 +178,28 @@ func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 // outstanding never.
 func TestListsThatOverlap(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
-	full := make([]wire.Range, wire.MaxRanges)
+	full := make([]extension.Range, extension.MaxRanges)
 	for i := range full {
-		full[i] = wire.Range{First: 80, Count: 255}
+		full[i] = extension.Range{First: 80, Count: 255}
 	}
 	for _, c := range []struct {
 		name   string
-		ranges []wire.Range
+		ranges []extension.Range
 		lost   int
 	}{
-		{"apart", []wire.Range{{First: 101, Count: 2}, {First: 105, Count: 1}}, 3},
-		{"the same twice", []wire.Range{{First: 101, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"apart", []extension.Range{{First: 101, Count: 2}, {First: 105, Count: 1}}, 3},
+		{"the same twice", []extension.Range{{First: 101, Count: 2}, {First: 101, Count: 2}}, 2},
 		{"one goes on where the other ends",
-			[]wire.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
-		{"descending", []wire.Range{{First: 105, Count: 2}, {First: 101, Count: 2}}, 2},
-		{"before what is outstanding", []wire.Range{{First: 90, Count: 10}}, 0},
+			[]extension.Range{{First: 101, Count: 4}, {First: 103, Count: 4}}, 6},
+		{"descending", []extension.Range{{First: 105, Count: 2}, {First: 101, Count: 2}}, 2},
+		{"before what is outstanding", []extension.Range{{First: 90, Count: 10}}, 0},
 		{"as much as fits", full, window},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := defaults()
 			o.sack = 256
 			p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
-			f := make(wire.TokenField, wire.TokenLen+wire.RangeLen*len(c.ranges))
+			f := make(extension.Token, extension.TokenLen+extension.RangeLen*len(c.ranges))
 			f.Set(0, 0, len(c.ranges), 0, 0)
 			for i, l := range c.ranges {
 				f.SetRange(i, l)

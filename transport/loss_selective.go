@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -87,7 +88,7 @@ func (qp *QueuePair) receiveExtension(p *wire.Packet) {
 		(p.Op == wire.RTS || p.Op == wire.Token) && !qp.adm.hasTokens(),
 		p.Op == wire.CREDIT && !qp.adm.hasCredits():
 		c.DropUnnegotiated++
-	case p.XCH().Tag() != qp.recvTag:
+	case p.XCH().Tag.Get() != qp.recvTag:
 		c.DropTag++
 	case p.Op == wire.XDATA:
 		qp.rcv.receiveXDATA(p)
@@ -128,7 +129,7 @@ func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 }
 
 // takeSACK marks the packets behind end as answered or lost, as the first top bits of sack report.
-func (loss *lossRecovery) takeSACK(end wire.PSN, sack wire.SACK, top int) {
+func (loss *lossRecovery) takeSACK(end wire.PSN, sack extension.SACK, top int) {
 	qp := loss.conn()
 	rec, patient := loss.recovery, loss.cold().reordering > 0
 	if !patient || rec.answered.has(end) {

@@ -223,7 +223,7 @@ type sideOptions struct {
 	without   wire.Features
 	admit     func() (cc.Gate, cc.Granter)
 	class     uint8 // traffic class of requests
-	answers   uint8 // and of answers
+	answers   uint8 // and of responses
 
 	rtoLow, rtoHigh units.Duration
 	reordering      units.Duration
@@ -231,7 +231,7 @@ type sideOptions struct {
 }
 
 func defaults() sideOptions {
-	return sideOptions{mtu: MTU1024, depth: 128, memory: 1 << 16, psn: 100,
+	return sideOptions{mtu: units.KiB, depth: 128, memory: 1 << 16, psn: 100,
 		access:  LocalWrite | RemoteWrite | RemoteRead | RemoteAtomic,
 		timeout: 4, retries: 7, rnr: 7, reads: 16, sges: 4, inline: 64}
 }
@@ -252,10 +252,10 @@ func (o sideOptions) make(t testing.TB, e *Endpoint) *side {
 	require.NoError(t, err)
 	if o.admit != nil {
 		g, r := o.admit()
-		require.NoError(t, s.qp.Admit(g, r))
+		require.NoError(t, s.qp.admit(g, r))
 		require.Empty(t, o.features&^wire.FeatureToken)
 		if _, credits := r.(cc.CreditGranter); credits {
-			require.NoError(t, s.qp.ConsumeOnPost())
+			require.NoError(t, s.qp.consumeOnPost())
 		}
 	}
 	return s
@@ -272,16 +272,15 @@ func (s *side) connect(t testing.TB, o sideOptions, to *side) {
 			ip = netip.MustParseAddr(a)
 		}
 	}
-	require.NoError(t, s.qp.Connect(
-		InitAttr{Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111},
-		RTRAttr{Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers,
-			PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads,
-			MinRNRTimer: 1,
-			Extension:   s.agreement(o, to)},
-		RTSAttr{SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr,
-			MaxRdAtomic: o.reads,
-			RTOLow:      o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering,
-			MaxInFlight: o.maxInFlight}))
+	require.NoError(t, s.qp.Connect(QPAttr{
+		Access: RemoteWrite | RemoteRead | RemoteAtomic, QKey: 0x11111111,
+		Path: AddressVector{IP: ip, TrafficClass: o.class}, AnswerClass: o.answers,
+		PathMTU: o.mtu, DestQPN: to.qp.Num, RecvPSN: o.psn, MaxDestRdAtomic: o.reads,
+		MinRNRTimer: 1, Extension: s.agreement(o, to),
+		SendPSN: o.psn, Timeout: o.timeout, RetryCount: o.retries, RNRRetry: o.rnr,
+		MaxRdAtomic: o.reads, RTOLow: o.rtoLow, RTOHigh: o.rtoHigh, Reordering: o.reordering,
+		MaxInFlight: o.maxInFlight,
+	}))
 }
 
 func (s *side) agreement(o sideOptions, to *side) wire.Agreement {

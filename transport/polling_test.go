@@ -12,9 +12,9 @@ import (
 
 // round polls an endpoint in a round whose two phases take the given times.
 func (p *pair) round(e *Endpoint, receives, transmits units.Duration) {
-	e.Receive(p.now)
+	e.Loop().Receive(p.now)
 	p.now = p.now.Add(receives)
-	e.Transmit(p.now)
+	e.Loop().Transmit(p.now)
 	p.now = p.now.Add(transmits)
 	e.Ended(p.now)
 }
@@ -23,32 +23,33 @@ func TestPolling(t *testing.T) {
 	const us = units.Microsecond
 	p := newPair(t)
 	p.round(p.a, us, us)
-	assert.Equal(t, Polling{Rounds: 1}, p.a.Polling())
+	assert.Equal(t, polling{Rounds: 1}, p.a.Stats().Polling)
 
 	p.now = p.now.Add(leastGap - 1)
 	p.round(p.a, us, us)
-	assert.Equal(t, Polling{Rounds: 2}, p.a.Polling(), "a round without work")
+	assert.Equal(t, polling{Rounds: 2}, p.a.Stats().Polling, "a round without work")
 
 	p.now = p.now.Add(70 * us)
 	p.round(p.a, longestPhase, us)
-	assert.Equal(t, Polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Polling(), "a nap")
+	assert.Equal(t, polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Stats().Polling,
+		"a nap")
 
 	p.a.stake.ask(p.now)
 	p.now = p.now.Add(3000 * us)
 	p.round(p.a, us, us)
-	assert.Equal(t, Polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
-		p.a.Polling(), "it began while an answer was expected, and counts in full")
+	assert.Equal(t, polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
+		p.a.Stats().Polling, "it began while an answer was expected, and counts in full")
 
-	p.a.ResetLongestGap()
+	p.a.Loop().ResetLongestGap()
 	p.now = p.now.Add(10 * us)
 	p.round(p.a, us, 300*us)
-	assert.Equal(t, Polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
-		p.a.Polling(), "a phase that was interrupted")
+	assert.Equal(t, polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
+		p.a.Stats().Polling, "a phase that was interrupted")
 
 	p.a.stake.ask(p.now)
 	p.round(p.a, 400*us, us)
-	assert.Equal(t, Polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
-		p.a.Polling())
+	assert.Equal(t, polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
+		p.a.Stats().Polling)
 }
 
 // Rounds that virtual time skips are not gaps.
@@ -61,7 +62,7 @@ func TestPollingInVirtualTime(t *testing.T) {
 		p.a.Idle(p.now)
 		p.a.Poll(p.now)
 	}
-	assert.Equal(t, Polling{Rounds: 11}, p.a.Polling())
+	assert.Equal(t, polling{Rounds: 11}, p.a.Stats().Polling)
 }
 
 func TestPollingAllocatesNothing(t *testing.T) {
@@ -70,21 +71,21 @@ func TestPollingAllocatesNothing(t *testing.T) {
 		p.now = p.now.Add(units.Millisecond)
 		p.round(p.a, units.Millisecond, units.Millisecond)
 	}))
-	assert.Greater(t, p.a.Polling().Away, 300*units.Millisecond)
+	assert.Greater(t, p.a.Stats().Polling.Away, 300*units.Millisecond)
 }
 
 // All packets that wait in one gap of the peer report it, but it counts once.
 func TestPeerAwayCountsOnce(t *testing.T) {
 	const away = 40 * units.Microsecond // less than the timeout
 	p, a, b, _ := timedPair(t, wire.FeatureTiming)
-	before := p.a.Polling().PeerAway
+	before := p.a.Stats().Polling.PeerAway
 	for range 20 {
 		p.settle(units.Millisecond)
 		p.a.Idle(p.now)
 		p.b.Idle(p.now)
 		p.b.Poll(p.now)
 		for range 4 {
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, RemoteAddr: b.mr.Addr,
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, 3000)}})
 		}
 		p.a.Poll(p.now)
@@ -93,9 +94,9 @@ func TestPeerAwayCountsOnce(t *testing.T) {
 		p.b.Poll(p.now)
 		require.Len(t, p.await(a, 4), 4)
 	}
-	assert.InDelta(t, float64(20*away), float64(p.a.Polling().PeerAway-before),
+	assert.InDelta(t, float64(20*away), float64(p.a.Stats().Polling.PeerAway-before),
 		float64(20*2*units.Microsecond))
-	assert.Zero(t, p.b.Polling().PeerAway, "it sends nothing")
+	assert.Zero(t, p.b.Stats().Polling.PeerAway, "it sends nothing")
 }
 
 func TestAbsence(t *testing.T) {

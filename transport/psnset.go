@@ -3,11 +3,12 @@ package transport
 import (
 	"math/bits"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 )
 
 // psnWindow is how many PSNs selective repeat covers, on either side of a connection.
-const psnWindow = wire.MaxSACKBits
+const psnWindow = extension.MaxSACKBits
 
 // psnSet is a set of PSNs less than psnWindow apart. A PSN's bit is its remainder, so that nothing
 // moves when the window does.

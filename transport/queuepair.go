@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -71,7 +72,7 @@ type QPInit struct {
 }
 
 // QueuePair is one end of a connection, or sends and receives datagrams (ibv_qp). Create it with
-// Endpoint.CreateQP and bring it up with ToInit, ToRTR and ToRTS, or all at once with Connect.
+// Endpoint.CreateQP and bring it up with Modify, or all at once with Connect.
 //
 // It consists of parts, each of which owns its state: no method of one part touches the fields of
 // another (docs/architecture.md). The fields of QueuePair itself are its identity and attributes:
@@ -89,7 +90,7 @@ type QueuePair struct {
 	ep              *Endpoint
 	adm             *admission         // nil without a gate and granters
 	nextSend        *QueuePair         // the next one in a list of those with requests to send
-	queued          [serviceKinds]bool // it is in a list of those with answers, requests
+	queued          [serviceKinds]bool // it is in a list of those with responses, requests
 	awaitsNeighbor  bool               // it waits for a neighbour
 	commEstablished bool
 	sackBits        uint16 // selective repeat: how many PSNs behind a gap either side tracks
@@ -100,7 +101,7 @@ type QueuePair struct {
 	cong congestion
 	tmpl wire.Template
 
-	nextAnswer       *QueuePair // the next one in the list of those with answers to send
+	nextAnswer       *QueuePair // the next one in the list of those with responses to send
 	dest             wire.QPN
 	qkey             uint32
 	sendTag, recvTag uint16 // of the extension
@@ -128,36 +129,33 @@ type QPStats struct {
 	MarkedCE                 uint64 // data packets that arrived with congestion experienced
 	DuplicateRequests        uint64
 	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
+
+	// Congestion is the state of its congestion control, zero if the Controller does not show it.
+	Congestion cc.Snapshot
+	// Admission is how what was posted had to wait for tokens or credits, and for nothing else.
+	Admission struct {
+		Active      bool           // it has a gate or a granter, which the peer agreed to
+		Blocked     uint64         // times
+		BlockedTime units.Duration // together
+		Messages    int            // posted, of which nothing has left
+	}
 }
 
 // State returns the state of the queue pair.
 func (qp *QueuePair) State() State { return qp.state }
 
-// Stats returns the queue pair's counters.
+// Stats returns its counters, and the state of its congestion control and admission.
 func (qp *QueuePair) Stats() QPStats {
 	var s QPStats
 	qp.snd.addStats(&s)
 	qp.loss.addStats(&s)
 	qp.cong.addStats(&s)
 	qp.rcv.addStats(&s)
+	if o, ok := qp.ep.cc.(cc.Observer); ok && qp.ep.qps.find(qp.Num) == qp {
+		s.Congestion = o.Snapshot(qp.cong.flowID())
+	}
+	s.Admission = qp.adm.stats()
 	return s
-}
-
-// PathMTU returns the payload bytes of a full packet; 0 before RTR.
-func (qp *QueuePair) PathMTU() units.Bytes { return units.Bytes(qp.mtu) }
-
-// PSNs has the sequence numbers of a queue pair (ibv_query_qp's sq_psn and rq_psn).
-type PSNs struct {
-	Send wire.PSN // of the next packet to leave
-	// of the oldest packet that is not acknowledged; Send if there is none
-	Unacknowledged wire.PSN
-	Expected       wire.PSN // of the next packet from the peer
-}
-
-// PSNs returns the current sequence numbers.
-func (qp *QueuePair) PSNs() PSNs {
-	return PSNs{Send: qp.snd.nextPSN(), Unacknowledged: qp.loss.oldest(),
-		Expected: qp.rcv.expected()}
 }
 
 // Endpoint returns the endpoint of the queue pair.
@@ -193,18 +191,13 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	return qp, nil
 }
 
-// Control replaces the congestion control that the queue pair was created with, by one that needs
-// to know the path to the peer. It must be called before RTR, because the extension that is agreed
-// on then depends on it.
-func (qp *QueuePair) Control(a cc.Algorithm) error {
-	if err := qp.want("another congestion control", Reset, Init); err != nil {
-		return err
-	}
+// replaceAlgorithm gives the queue pair another congestion control. After INIT it would be too late
+// for what packets are marked with and what is agreed with the peer.
+func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
 	qp.cong.unpace()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
 	qp.control(a)
-	return nil
 }
 
 func (qp *QueuePair) control(a cc.Algorithm) {
@@ -221,25 +214,16 @@ func (e *Endpoint) addFlow(a cc.Algorithm, qp *QueuePair) cc.Flow {
 	return f
 }
 
-// Offer returns what the queue pair supports beyond RoCEv2: as Endpoint.Offer, without what its
+// Offer returns what the queue pair supports beyond RoCEv2, without what its
 // congestion control cannot use. An algorithm that takes CNPs would get none from a peer that
 // echoes marks. A gate or a granter adds tokens or credits.
 func (qp *QueuePair) Offer() wire.Offer {
-	o := qp.ep.Offer()
+	o := qp.ep.offer()
 	if qp.cong.expects(cc.CNP) && !qp.cong.expects(cc.ECN) {
 		o.Features &^= wire.FeatureECNEcho
 	}
 	qp.adm.offer(&o)
 	return o
-}
-
-// Snapshot returns the state of the queue pair's congestion control, or the zero Snapshot if its
-// Controller does not show it.
-func (qp *QueuePair) Snapshot() cc.Snapshot {
-	if o, ok := qp.ep.cc.(cc.Observer); ok {
-		return o.Snapshot(qp.cong.flowID())
-	}
-	return cc.Snapshot{}
 }
 
 func (init *QPInit) validate(e *Endpoint) error {
@@ -256,15 +240,15 @@ func (init *QPInit) validate(e *Endpoint) error {
 			"may be the same")
 	case init.SRQ != nil && !init.SRQ.serves(init.PD):
 		return bad("its shared receive queue is destroyed, or not of its protection domain")
-	case init.MaxSendWR < 0 || init.MaxSendWR > MaxQueueDepth || init.MaxRecvWR < 0 ||
-		init.MaxRecvWR > MaxQueueDepth:
+	case init.MaxSendWR < 0 || init.MaxSendWR > endpoint.MaxQueueDepth || init.MaxRecvWR < 0 ||
+		init.MaxRecvWR > endpoint.MaxQueueDepth:
 		return bad("queue depths %d and %d are not in 0..%d", init.MaxSendWR, init.MaxRecvWR,
-			MaxQueueDepth)
-	case init.MaxSendSGE > MaxSGE || init.MaxRecvSGE > MaxSGE:
+			endpoint.MaxQueueDepth)
+	case init.MaxSendSGE > endpoint.MaxSGE || init.MaxRecvSGE > endpoint.MaxSGE:
 		return bad("%d and %d scatter/gather elements are more than %d", init.MaxSendSGE,
-			init.MaxRecvSGE, MaxSGE)
-	case init.MaxInline < 0 || init.MaxInline > MaxInline:
-		return bad("%d bytes inline are not in 0..%d", init.MaxInline, MaxInline)
+			init.MaxRecvSGE, endpoint.MaxSGE)
+	case init.MaxInline < 0 || init.MaxInline > endpoint.MaxInline:
+		return bad("%d bytes inline are not in 0..%d", init.MaxInline, endpoint.MaxInline)
 	}
 	return nil
 }

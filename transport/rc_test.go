@@ -25,10 +25,10 @@ func TestSendDeliversEverySize(t *testing.T) {
 		a, b := p.connected(defaults())
 		fill(a.mem[:n], 3)
 		b.recv(t, 7, 0, n)
-		a.post(t, WorkRequest{ID: 5, Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, n)}})
-		require.Equal(t, []WorkCompletion{{ID: 5, Op: CompSend, QPN: a.qp.Num}}, p.await(a, 1),
+		a.post(t, WorkRequest{ID: 5, Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, n)}})
+		require.Equal(t, []WorkCompletion{{ID: 5, Op: OpSend, QPN: a.qp.Num}}, p.await(a, 1),
 			"%d bytes", n)
-		require.Equal(t, []WorkCompletion{{ID: 7, Op: CompRecv, QPN: b.qp.Num, ByteLen: uint32(n)}},
+		require.Equal(t, []WorkCompletion{{ID: 7, Op: OpRecv, QPN: b.qp.Num, ByteLen: uint32(n)}},
 			p.await(b, 1), "%d bytes", n)
 		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]), "%d bytes", n)
 		p.conserved()
@@ -36,21 +36,21 @@ func TestSendDeliversEverySize(t *testing.T) {
 }
 
 func TestWriteReadEverySizeAndMTU(t *testing.T) {
-	for _, mtu := range []units.Bytes{MTU256, MTU512, MTU1024, MTU2048, MTU4096} {
+	for _, mtu := range []units.Bytes{256, 512, units.KiB, 2 * units.KiB, 4 * units.KiB} {
 		for _, n := range sizes {
 			p := newPair(t)
 			o := defaults()
 			o.mtu = mtu
 			a, b := p.connected(o)
 			fill(a.mem[:n], 9)
-			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled,
+			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Signaled: true,
 				SGList: []SGE{a.mr.SGE(0, n)}, RemoteAddr: b.mr.Addr + 64, RKey: b.mr.RKey})
-			a.post(t, WorkRequest{ID: 2, Op: OpRead, Flags: Signaled | Fence,
+			a.post(t, WorkRequest{ID: 2, Op: OpRead, Signaled: true, Fence: true,
 				SGList: []SGE{a.mr.SGE(1<<15, min(n, 1<<15))}, RemoteAddr: b.mr.Addr + 64,
 				RKey: b.mr.RKey})
 			got := p.await(a, 2)
-			require.Equal(t, WorkCompletion{ID: 1, Op: CompWrite, QPN: a.qp.Num}, got[0])
-			require.Equal(t, WorkCompletion{ID: 2, Op: CompRead, QPN: a.qp.Num,
+			require.Equal(t, WorkCompletion{ID: 1, Op: OpWrite, QPN: a.qp.Num}, got[0])
+			require.Equal(t, WorkCompletion{ID: 2, Op: OpRead, QPN: a.qp.Num,
 				ByteLen: uint32(min(n, 1<<15))}, got[1])
 			require.True(t, bytes.Equal(a.mem[1<<15:1<<15+min(n, 1<<15)],
 				b.mem[64:64+min(n, 1<<15)]), "mtu %d, %d bytes", mtu, n)
@@ -64,7 +64,7 @@ func TestWriteTouchesNothingElse(t *testing.T) {
 	a, b := p.connected(defaults())
 	fill(a.mem, 1)
 	before := bytes.Clone(b.mem)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3001)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3001)},
 		RemoteAddr: b.mr.Addr + 500, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.True(t, bytes.Equal(before[:500], b.mem[:500]) && bytes.Equal(before[3501:],
@@ -84,16 +84,16 @@ func TestImmediateInvalidateSolicited(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpSendImm, Imm: 0xcafe0001, SGList: []SGE{a.mr.SGE(0, 3000)}})
 	a.post(t, WorkRequest{Op: OpWriteImm, Imm: 0xcafe0002, SGList: []SGE{a.mr.SGE(0, 3000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpSendInv, InvalidateKey: extra.RKey, Flags: Signaled | Solicited,
+	a.post(t, WorkRequest{Op: OpSendInv, InvalidateKey: extra.RKey, Signaled: true, Solicited: true,
 		SGList: []SGE{a.mr.SGE(0, 30)}})
 	events := 0
 	b.cq.OnEvent(func(*CompletionQueue) { events++ })
 	b.cq.RequestNotify(true)
 	require.Equal(t, []WorkCompletion{
-		{ID: 0, Op: CompRecv, QPN: b.qp.Num, ByteLen: 3000, Flags: WithImm, Imm: 0xcafe0001},
-		{ID: 1, Op: CompRecvWriteImm, QPN: b.qp.Num, ByteLen: 3000, Flags: WithImm,
+		{ID: 0, Op: OpRecv, QPN: b.qp.Num, ByteLen: 3000, WithImm: true, Imm: 0xcafe0001},
+		{ID: 1, Op: OpRecvWriteImm, QPN: b.qp.Num, ByteLen: 3000, WithImm: true,
 			Imm: 0xcafe0002},
-		{ID: 2, Op: CompRecv, QPN: b.qp.Num, ByteLen: 30, Flags: WithInv, Imm: extra.RKey},
+		{ID: 2, Op: OpRecv, QPN: b.qp.Num, ByteLen: 30, WithInv: true, Imm: extra.RKey},
 	}, p.await(b, 3))
 	require.Equal(t, 1, events, "only the solicited one raises an event")
 	require.False(t, extra.Valid())
@@ -105,15 +105,15 @@ func TestAtomics(t *testing.T) {
 	a, b := p.connected(defaults())
 	ne := binary.NativeEndian
 	ne.PutUint64(b.mem[8:], 0x1122334455667788)
-	a.post(t, WorkRequest{Op: OpFetchAdd, CompareAdd: 0x10, Flags: Signaled,
+	a.post(t, WorkRequest{Op: OpFetchAdd, CompareAdd: 0x10, Signaled: true,
 		SGList: []SGE{a.mr.SGE(0, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 0x1122334455667798, Swap: 5, Flags: Signaled,
+	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 0x1122334455667798, Swap: 5, Signaled: true,
 		SGList: []SGE{a.mr.SGE(8, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 1, Swap: 6, Flags: Signaled,
+	a.post(t, WorkRequest{Op: OpCmpSwap, CompareAdd: 1, Swap: 6, Signaled: true,
 		SGList: []SGE{a.mr.SGE(16, 8)}, RemoteAddr: b.mr.Addr + 8, RKey: b.mr.RKey})
 	for i, wc := range p.await(a, 3) {
 		require.Equal(t, StatusSuccess, wc.Status)
-		require.Equal(t, []CompletionOp{CompFetchAdd, CompCmpSwap, CompCmpSwap}[i], wc.Op)
+		require.Equal(t, []Op{OpFetchAdd, OpCmpSwap, OpCmpSwap}[i], wc.Op)
 	}
 	require.EqualValues(t, 0x1122334455667788, ne.Uint64(a.mem))
 	require.EqualValues(t, 0x1122334455667798, ne.Uint64(a.mem[8:]))
@@ -133,19 +133,19 @@ func TestScatterGatherAndInline(t *testing.T) {
 			s.mem[9000:9099]}, nil)
 	}
 	require.NoError(t, b.qp.PostRecv(&RecvRequest{SGList: lists(b)}))
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: lists(a)})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: lists(a)})
 	p.await(a, 1)
 	require.Equal(t, join(a), join(b))
 
 	fill(b.mem, 77)
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: lists(a), RemoteAddr: b.mr.Addr,
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: lists(a), RemoteAddr: b.mr.Addr,
 		RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, b.mem[:2800], join(a))
 
 	text := []byte("inline data needs no region")
 	b.recv(t, 1, 0, 100)
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled | Inline, Data: text})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, Inline: true, Data: text})
 	clear(text[:3]) // the request was copied
 	p.await(a, 1)
 	require.Equal(t, "inline data needs no region", string(b.mem[:27]))
@@ -159,8 +159,8 @@ func TestPSNWrap(t *testing.T) {
 		a, b := p.connected(o)
 		fill(a.mem, 4)
 		b.recv(t, 0, 0, 5000)
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}})
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 5000)},
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5000)}})
+		a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(10000, 5000)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 2)
 		require.True(t, bytes.Equal(a.mem[:5000], a.mem[10000:15000]), "from %#x", uint32(start))
@@ -198,7 +198,7 @@ func TestWindowCutDuringAMessage(t *testing.T) {
 	o := defaults()
 	o.algorithm = &onAck{cc.Decision{Window: units.MiB}, cc.Decision{Window: 1024}}
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 40<<10)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 40<<10)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	for len(a.poll()) == 0 && p.a.counters.Timeouts == 0 {
 		p.now = p.now.Add(units.Microsecond)
@@ -214,7 +214,7 @@ func TestHeldFlowGoesOn(t *testing.T) {
 	until := units.Time(200 * units.Microsecond)
 	o.algorithm = &onAck{cc.Decision{Hold: true, WakeAt: until}, cc.Decision{Window: units.MiB}}
 	a, b := p.connected(o)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, until.Add(2*units.Microsecond), p.now, "one round trip")
@@ -235,7 +235,7 @@ func TestCopiesOfANak(t *testing.T) {
 		}
 		return 1
 	}
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	require.LessOrEqual(t, p.a.counters.Retransmitted, uint64(5), "once, not for every copy")
@@ -250,7 +250,7 @@ func TestAcksDoNotOvertakeResponses(t *testing.T) {
 	p.b, err = New(Config{Port: p.lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
 	require.NoError(t, err)
 	a, b := p.connected(defaults())
-	write := WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+	write := WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 	a.post(t, write)
 	p.await(a, 1)
@@ -289,7 +289,7 @@ func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
 		p.now = p.now.Add(100 * units.Nanosecond)
 		p.b.Poll(p.now)
 	}
-	require.False(t, p.b.Busy(),
+	require.False(t, p.b.Loop().IsBusy(),
 		"it left in the same poll: nothing would wake the endpoint again")
 	require.Equal(t, StatusRemAccessErr, p.await(a, 1)[0].Status)
 	naks := 0
@@ -311,7 +311,7 @@ func TestLateCopyOfARead(t *testing.T) {
 		p := newPair(t)
 		p.la.record = true
 		a, b := p.connected(o)
-		a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)},
+		a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3000)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		b.mr.Deregister()
@@ -349,7 +349,7 @@ func bothWays(t *testing.T, name string, test func(*testing.T, sideOptions)) {
 func TestOneLossIsRepaired(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		op       SendOp
+		op       Op
 		size     int
 		drop     wire.Opcode
 		nth      int
@@ -380,7 +380,7 @@ func TestOneLossIsRepaired(t *testing.T) {
 			} else {
 				p.la.tamper = dropOnce(c.drop, c.nth)
 			}
-			wr := WorkRequest{Op: c.op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, c.size)},
+			wr := WorkRequest{Op: c.op, Signaled: true, SGList: []SGE{a.mr.SGE(0, c.size)},
 				RKey: b.mr.RKey, RemoteAddr: b.mr.Addr + 20000}
 			switch c.op {
 			case OpSend:
@@ -420,7 +420,7 @@ func TestRNRBacksOffAndRecovers(t *testing.T) {
 		p := newPair(t)
 		a, b := p.connected(defaults())
 		fill(a.mem[:size], 3)
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, size)}})
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, size)}})
 		p.settle(100 * units.Microsecond)
 		require.GreaterOrEqual(t, p.a.counters.RNRNaks, uint64(1))
 		sent := p.a.counters.RNRNaks
@@ -438,7 +438,7 @@ func TestRNRProbesWithOnePacket(t *testing.T) {
 	a, b := p.connected(defaults())
 	const size, messages = 1000, 20
 	for i := range messages {
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(i*size, size)}})
 	}
 	p.settle(units.Millisecond)
@@ -493,7 +493,7 @@ func TestRemoteErrors(t *testing.T) {
 		wr     func(a, b *side) WorkRequest
 		setup  func(t *testing.T, p *pair, a, b *side)
 		status Status
-		count  func(c *Counters) uint64
+		count  func(c *Stats) uint64
 		recv   Status // of the peer's receive; 0: none
 	}
 	write := func(addr uint64, rkey uint32, n int) func(a, b *side) WorkRequest {
@@ -502,8 +502,8 @@ func TestRemoteErrors(t *testing.T) {
 				RemoteAddr: b.mr.Addr + addr, RKey: b.mr.RKey + rkey}
 		}
 	}
-	access := func(c *Counters) uint64 { return c.NakAccess }
-	invalid := func(c *Counters) uint64 { return c.NakInvalid }
+	access := func(c *Stats) uint64 { return c.NakAccess }
+	invalid := func(c *Stats) uint64 { return c.NakInvalid }
 	for _, s := range []scene{
 		{name: "WRITE, wrong rkey", wr: write(0, 1, 64), status: StatusRemAccessErr, count: access},
 		{name: "WRITE, one byte past the end", wr: write(1<<16-63, 0, 64),
@@ -542,7 +542,7 @@ func TestRemoteErrors(t *testing.T) {
 			},
 			setup: func(t *testing.T, _ *pair, _, b *side) { b.recv(t, 9, 0, 2999) }},
 		{name: "receive into memory that is not ours", status: StatusRemOpErr,
-			count: func(c *Counters) uint64 {
+			count: func(c *Stats) uint64 {
 				return c.NakOperational
 			}, recv: StatusLocProtErr,
 			wr: func(a, b *side) WorkRequest {
@@ -643,7 +643,7 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	rng := rand.New(rand.NewPCG(seed, 1))
 	p := newPair(t)
 	o := defaults()
-	o.mtu = []units.Bytes{MTU256, MTU1024, MTU4096}[rng.IntN(3)]
+	o.mtu = []units.Bytes{256, units.KiB, 4 * units.KiB}[rng.IntN(3)]
 	o.psn = wire.PSN(rng.Uint32() & wire.PSNMask)
 	o.reads = 1 + rng.IntN(8)
 	o.memory = 1 << 20
@@ -706,11 +706,11 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	adds := uint64(0)
 	for i := range n {
 		off, size := i*area, rng.IntN(area)
-		wr := WorkRequest{ID: uint64(i), Op: SendOp(rng.IntN(int(sendOps))), Flags: Signaled,
+		wr := WorkRequest{ID: uint64(i), Op: Op(rng.IntN(int(sendOps))), Signaled: true,
 			SGList:     []SGE{a.mr.SGE(off, size)},
 			RemoteAddr: b.mr.Addr + uint64(off), RKey: b.mr.RKey, Imm: uint32(i)}
 		if rng.IntN(4) == 0 {
-			wr.Flags |= Fence
+			wr.Fence = true
 		}
 		same := func() bool { return bytes.Equal(a.mem[off:off+size], b.mem[off:off+size]) }
 		switch wr.Op {
@@ -737,7 +737,7 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	back := rng.IntN(8) // operations in the other direction
 	for i := range back {
 		off, size := (32+i)*area, rng.IntN(area)
-		b.post(t, WorkRequest{Op: []SendOp{OpWrite, OpRead}[rng.IntN(2)], Flags: Signaled,
+		b.post(t, WorkRequest{Op: []Op{OpWrite, OpRead}[rng.IntN(2)], Signaled: true,
 			SGList:     []SGE{b.mr.SGE(off, size)},
 			RemoteAddr: a.mr.Addr + uint64(off), RKey: a.mr.RKey})
 		checks = append(checks, func() bool {

@@ -3,7 +3,7 @@ package transport
 import "github.com/goroce/goroce/transport/wire"
 
 // receiver is the part of a queue pair that owns the peer's requests: their sequence and execution,
-// the reorder buffer, and the answers to them.
+// the reorder buffer, and the responses to them.
 type receiver struct {
 	ePSN       wire.PSN       // expected next
 	msn        uint32         // messages completed, 24 bits
@@ -93,7 +93,7 @@ func (rcv *receiver) expected() wire.PSN { return rcv.ePSN }
 func (rcv *receiver) ackTOS() uint8 { return rcv.tos }
 
 // begin applies the attributes of INIT→RTR.
-func (rcv *receiver) begin(a *RTRAttr) {
+func (rcv *receiver) begin(a *QPAttr) {
 	rcv.ePSN, rcv.minRNRTimer = a.RecvPSN, a.MinRNRTimer
 	class := a.AnswerClass
 	if class == 0 {

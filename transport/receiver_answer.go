@@ -1,11 +1,12 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 )
 
-// respond sends the queue pair's answers: READ responses and atomic results in the order of their
+// respond sends the queue pair's responses: READ responses and atomic results in the order of their
 // requests, then the ACK or NAK. What concerns congestion goes first, a probe of its own included.
 // An ACK leaves only after all older responses, because it would imply to the peer that they were
 // lost.
@@ -89,11 +90,11 @@ func (rcv *receiver) sendAnswer() bool {
 	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
 	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.isEmpty() {
 		bits = rcv.reorder.sackBits(rcv.ePSN)
-		sack = wire.SACKLen(bits)
+		sack = extension.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
 	}
 	telemetry, flags, credit := qp.cong.echoINTLen(), qp.cong.boltEchoLen(), qp.adm.creditLen()
-	if echo+timing+sack+flags+credit+telemetry > wire.MaxTLVs {
+	if echo+timing+sack+flags+credit+telemetry > extension.MaxTLVs {
 		telemetry = 0 // left for the next ACK
 	}
 	op, tlvs := wire.RCAck, echo+timing+telemetry+flags+sack+credit
@@ -105,23 +106,24 @@ func (rcv *receiver) sendAnswer() bool {
 		PSN: psn}, tlvs)
 	frame = frame[:total]
 	if tlvs > 0 {
-		wire.XCH(frame[ext:]).Set(qp.sendTag, tlvs)
+		wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, tlvs)
 		ext += wire.XCHLen
 		area := frame[ext+wire.AETHLen:][:tlvs]
 		if echo > 0 {
-			wire.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
+			extension.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
 		}
 		if timing > 0 {
 			qp.cong.putTiming(area[echo:][:timing])
 		}
 		if telemetry > 0 {
-			qp.cong.echoINT(wire.INTEcho(area[echo+timing:][:telemetry]))
+			qp.cong.echoINT(extension.INTEcho(area[echo+timing:][:telemetry]))
 		}
 		if flags > 0 {
-			wire.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
+			extension.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
 		}
 		if sack > 0 {
-			rcv.reorder.writeSACK(wire.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN, bits)
+			rcv.reorder.writeSACK(extension.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN,
+				bits)
 		}
 		if credit > 0 {
 			qp.adm.putCredit(area[tlvs-credit:])

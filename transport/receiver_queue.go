@@ -1,6 +1,10 @@
 package transport
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/internal/endpoint"
+)
 
 // receiveQueue is a ring of posted receives, of one queue pair or shared by many.
 type receiveQueue struct {
@@ -83,9 +87,10 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 	if !pd.serves(e) {
 		return nil, fmt.Errorf("transport: create SRQ: "+noPD+": %w", ErrInvalid)
 	}
-	if depth < 1 || depth > MaxQueueDepth || maxSGE > MaxSGE {
+	if depth < 1 || depth > endpoint.MaxQueueDepth || maxSGE > endpoint.MaxSGE {
 		return nil, fmt.Errorf("transport: create SRQ: depth %d is not in 1..%d or %d elements "+
-			"are more than %d: %w", depth, MaxQueueDepth, maxSGE, MaxSGE, ErrInvalid)
+			"are more than %d: %w", depth, endpoint.MaxQueueDepth, maxSGE, endpoint.MaxSGE,
+			ErrInvalid)
 	}
 	s := &SharedReceiveQueue{pd: pd}
 	s.queue.init(depth, maxSGE)
@@ -103,9 +108,6 @@ func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 
 // Arm requests one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
-
-// Len returns the number of posted receives.
-func (s *SharedReceiveQueue) Len() int { return int(s.queue.len()) }
 
 // Destroy destroys the queue (ibv_destroy_srq). It returns ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {

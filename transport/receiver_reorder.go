@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -223,7 +224,7 @@ func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
 }
 
 // writeSACK writes a SACK of what is held behind ePSN.
-func (a *reorderBuffer) writeSACK(s wire.SACK, ePSN wire.PSN, n int) {
+func (a *reorderBuffer) writeSACK(s extension.SACK, ePSN wire.PSN, n int) {
 	s.Init(n)
 	for i := range n / 32 {
 		s.SetBits(i, a.here.word(ePSN.Add(uint32(1+32*i))))

@@ -248,16 +248,16 @@ func (rcv *receiver) deliver(p *wire.Packet, info *wire.OpcodeInfo) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(rcv.wqe.id, StatusSuccess, CompRecv, qp.Num)
+	wc.set(rcv.wqe.id, StatusSuccess, OpRecv, qp.Num)
 	wc.ByteLen = rcv.received
 	if info.Kind == wire.Write {
-		wc.Op = CompRecvWriteImm
+		wc.Op = OpRecvWriteImm
 	}
 	if info.Imm {
-		wc.Flags, wc.Imm = WithImm, p.Imm()
+		wc.WithImm, wc.Imm = true, p.Imm()
 	}
 	if info.Inv {
-		wc.Flags, wc.Imm = WithInv, p.IETH()
+		wc.WithInv, wc.Imm = true, p.IETH()
 	}
 	rcv.cq.add(wc, p.Solicited)
 }

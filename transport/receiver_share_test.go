@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -53,7 +54,7 @@ func TestHoardedBuffers(t *testing.T) {
 			p.la.tamper = losing(100)
 			fill(from.mem, 1)
 			const size = 1 << 17 // 128 packets, of which the first is lost
-			from.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+			from.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 				SGList: []SGE{from.mr.SGE(0, size)}, RemoteAddr: to.mr.Addr, RKey: to.mr.RKey})
 			require.Equal(t, StatusSuccess, p.await(from, 1)[0].Status)
 			assert.True(t, bytes.Equal(from.mem[:size], to.mem[:size]))
@@ -88,7 +89,7 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			p.settle(10 * units.Microsecond)
 			p.la.tamper = losing(100, 100)
 			fill(a.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20*1024)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20*1024)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			p.settle(5 * units.Microsecond)
 			require.Equal(t, 19, p.b.held)
@@ -150,14 +151,14 @@ func TestShares(t *testing.T) {
 func TestDroppedBehindAGap(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		op      SendOp
+		op      Op
 		maxHeld int
 		drops   int
 		retries uint8
 	}{
-		{"READs that were held", OpRead, DefaultHeld, 3, 7},
-		{"a READ of three that were held", OpRead, DefaultHeld, 1, 7},
-		{"a READ of three that were held, with no retries", OpRead, DefaultHeld, 1, 0},
+		{"READs that were held", OpRead, endpoint.DefaultHeld, 3, 7},
+		{"a READ of three that were held", OpRead, endpoint.DefaultHeld, 1, 7},
+		{"a READ of three that were held, with no retries", OpRead, endpoint.DefaultHeld, 1, 0},
 		{"WRITEs for which there was no buffer", OpWrite, 1, 0, 7},
 		{"READs for which there was no buffer", OpRead, 1, 0, 7},
 		{"READs for which there was no buffer, with no retries", OpRead, 1, 0, 0},
@@ -172,10 +173,10 @@ func TestDroppedBehindAGap(t *testing.T) {
 			p.b.maxHeld = c.maxHeld
 			p.la.tamper = losing(100)
 			fill(b.mem, 1)
-			a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 				RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			for i := range 3 {
-				a.post(t, WorkRequest{Op: c.op, Flags: Signaled,
+				a.post(t, WorkRequest{Op: c.op, Signaled: true,
 					SGList: []SGE{a.mr.SGE(1000*i, 1000)}, RemoteAddr: b.mr.Addr + uint64(1000*i),
 					RKey: b.mr.RKey})
 			}

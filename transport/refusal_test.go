@@ -14,7 +14,7 @@ import (
 // `make interop MODE=differential`.
 func TestOperationsThatTheQueuePairDoesNotAllow(t *testing.T) {
 	for _, c := range []struct {
-		op     SendOp
+		op     Op
 		access Access
 		n      int
 	}{
@@ -57,7 +57,7 @@ func TestUnreliableConnectionIgnoresAckReq(t *testing.T) {
 		p.settle(units.Microsecond)
 	}
 	require.EqualValues(t, 3, b.qp.Stats().PacketsReceived)
-	require.Empty(t, p.lb.sent, "nothing answers a packet of UC")
+	require.Empty(t, p.lb.sent, "a packet of UC gets no response")
 	require.Zero(t, p.b.counters.AcksSent)
 	p.conserved()
 }

@@ -1,7 +1,7 @@
 package transport
 
 import (
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -27,7 +27,7 @@ type rounds struct {
 	leaving bool                  // this round has a departure
 	began   units.Time            // when the phase began in which frames leave
 	number  uint32                // of the newest departure
-	polling Polling               // since the endpoint was made
+	polling polling               // since the endpoint was made
 	absence absence               // of peers
 	left    [roundsKept]departure // the newest departures, by number
 }
@@ -53,7 +53,7 @@ func (r *rounds) begin(now units.Time, s *stake) {
 	step := max(0, now.Sub(r.ended))
 	r.polling.Rounds++
 	if step >= leastGap {
-		r.polling.missed(step, r.ended.Before(s.until))
+		r.missed(step, r.ended.Before(s.until))
 	}
 	r.stall, r.lost = r.lost+step, 0
 	r.since += step
@@ -79,7 +79,7 @@ func (r *rounds) interrupted(now units.Time, s *stake) (away units.Duration) {
 	took := now.Sub(r.ended)
 	if took > longestPhase {
 		away = took
-		r.polling.missed(took, r.ended.Before(s.until))
+		r.missed(took, r.ended.Before(s.until))
 	}
 	r.since += away
 	r.lost += away
@@ -114,7 +114,7 @@ func (e *Endpoint) Ended(now units.Time) {
 	away := r.interrupted(now, &e.stake)
 	if r.leaving {
 		d := &r.left[r.number%roundsKept]
-		d.took, d.away = wire.Nanoseconds(now.Sub(r.began)), wire.Nanoseconds(away)
+		d.took, d.away = extension.Nanoseconds(now.Sub(r.began)), extension.Nanoseconds(away)
 	}
 }
 

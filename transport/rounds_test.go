@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -173,6 +173,6 @@ func TestNanosecondsOfADeparture(t *testing.T) {
 		-us: 0, 0: 0, 1: 1, units.Nanosecond: 1, units.Nanosecond + 1: 2, us: 1000,
 		4 * units.Second: 4e9, 5 * units.Second: 1<<32 - 1,
 	} {
-		assert.Equal(t, want, wire.Nanoseconds(d), d)
+		assert.Equal(t, want, extension.Nanoseconds(d), d)
 	}
 }

@@ -6,13 +6,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
 // outstanding is a queue pair with 512 packets, or responses, in flight that are not answered.
-func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
+func outstanding(t testing.TB, op Op) (p *pair, a, b *side) {
 	p = newPair(t)
 	o := defaults()
 	o.sack, o.reads, o.depth, o.memory, o.timeout = 512, 128, 1024, 1<<21, 31
@@ -32,14 +33,14 @@ func outstanding(t testing.TB, op SendOp) (p *pair, a, b *side) {
 func acknowledging(a, b *side, has []uint32) []byte {
 	frame, op, tlvs := make([]byte, linkBuffer), wire.RCAck, 0
 	if len(has) > 0 {
-		op, tlvs = wire.XACK, wire.SACKLen(32*len(has))
+		op, tlvs = wire.XACK, extension.SACKLen(32*len(has))
 	}
 	ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: a.qp.loss.una.Add(wire.PSNMask)},
 		tlvs)
 	if len(has) > 0 {
-		wire.XCH(frame[ext:]).Set(a.tag(), tlvs)
+		wire.View[wire.XCH](frame[ext:]).Set(a.tag(), tlvs)
 		ext += wire.XCHLen
-		sack := wire.SACK(frame[ext+wire.AETHLen:][:tlvs])
+		sack := extension.SACK(frame[ext+wire.AETHLen:][:tlvs])
 		sack.Init(32 * len(has))
 		for i, bits := range has {
 			sack.SetBits(i, bits)
@@ -77,7 +78,7 @@ var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaa
 // A SACK that was received before has no news of any packet, whatever the packets are and whatever
 // it reports.
 func TestSACKHeardBefore(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		for _, patience := range []units.Duration{0, units.Second} {
 			for name, has := range map[string][]uint32{"the last": lastOf512,
 				"every other": halfOf512} {
@@ -115,7 +116,7 @@ func TestSACKHeardBefore(t *testing.T) {
 func BenchmarkSACK(b *testing.B) {
 	for _, c := range []struct {
 		name string
-		op   SendOp
+		op   Op
 		has  []uint32
 	}{{"ACK", OpWrite, nil}, {"WRITE/last", OpWrite, lastOf512}, {"WRITE/half", OpWrite, halfOf512},
 		{"READ/last", OpRead, lastOf512}, {"READ/half", OpRead, halfOf512}} {

@@ -14,8 +14,8 @@ const (
 	serviceKinds
 )
 
-// serviceLists is the number of service lists: one for answers, and one for each class of data with
-// requests, the highest first, ClassData last.
+// serviceLists is the number of service lists: one for responses, and one for each class of data
+// with requests, the highest first, ClassData last.
 const serviceLists = int(serviceKinds) + packet.MaxClasses - int(packet.Classes)
 
 // list returns the index of the list in which a queue pair waits for a service.
@@ -71,9 +71,9 @@ func (e *Endpoint) dequeue(i int) {
 func (e *Endpoint) scheduleRequests(qp *QueuePair) { e.queue(serviceRequests, qp) }
 func (e *Endpoint) scheduleAnswer(qp *QueuePair)   { e.queue(serviceAnswers, qp) }
 
-// transmit lets the queue pairs fill bursts: first those with answers, then those with requests. Of
-// the latter, paced and unpaced queue pairs take turns to go first, because either could keep the
-// other from a port that is always full. It returns whether something is left that only needs
+// transmit lets the queue pairs fill bursts: first those with responses, then those with requests.
+// Of the latter, paced and unpaced queue pairs take turns to go first, because either could keep
+// the other from a port that is always full. It returns whether something is left that only needs
 // another round.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.gsi != nil {

@@ -33,7 +33,8 @@ func drawFrom(t *testing.T, c Config) (d drawn) {
 		require.NoError(t, err)
 		qp, err := e.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
 		require.NoError(t, err)
-		d.keys[i], d.psns[i], d.tags[i], d.qpns[i] = mr.RKey, e.RandomPSN(), e.Offer().Tag, qp.Num
+		d.keys[i], d.psns[i], d.tags[i], d.qpns[i] = mr.RKey, e.Setup().RandomPSN(),
+			e.Setup().Offer().Tag, qp.Num
 	}
 	return d
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -58,7 +59,7 @@ func (l *link) opcodes() map[wire.Opcode]int {
 func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		op       SendOp
+		op       Op
 		sizes    []int      // of the messages
 		lost     []wire.PSN // of the requester's packets
 		answers  []wire.PSN // of the responder's
@@ -77,10 +78,11 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			nil, 1, 0},
 		{"the last of a message in the middle", OpSend, []int{5000, 5000, 5000}, []wire.PSN{109},
 			nil, 1, 0},
-		{"the very last: a timeout tells", OpSend, []int{20480}, []wire.PSN{119}, nil, 1, 1},
+		{"the very last: a timeout detects it", OpSend, []int{20480}, []wire.PSN{119}, nil, 1, 1},
 		{"the last four: one timeout for all", OpSend, []int{20480}, []wire.PSN{116, 117, 118, 119},
 			nil, 4, 1},
-		{"the same one twice: a timeout tells", OpWrite, []int{20480}, []wire.PSN{107, 107}, nil, 2,
+		{"the same one twice: a timeout detects it", OpWrite, []int{20480}, []wire.PSN{107, 107},
+			nil, 2,
 			1},
 		{"an ACK: only the oldest is sent again", OpSend, []int{1024, 1024, 1024, 1024}, nil,
 			[]wire.PSN{103}, 1, 1},
@@ -92,7 +94,8 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			[]wire.PSN{103, 110, 111}, 2, 0},
 		{"responses of two READs", OpRead, []int{5000, 5000, 5000}, nil,
 			[]wire.PSN{102, 104, 105, 106}, 3, 0},
-		{"the last response: a timeout tells", OpRead, []int{20480}, nil, []wire.PSN{119}, 1, 1},
+		{"the last response: a timeout detects it", OpRead, []int{20480}, nil, []wire.PSN{119}, 1,
+			1},
 		{"an atomic's request", OpFetchAdd, []int{8, 8, 8}, []wire.PSN{101}, nil, 1, 0},
 		{"an atomic's result", OpFetchAdd, []int{8, 8, 8}, nil, []wire.PSN{101}, 1, 0},
 	} {
@@ -109,7 +112,7 @@ func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
 			fill(from.mem[:30000], 3)
 			at, sum := 0, uint64(0)
 			for i, n := range c.sizes {
-				wr := WorkRequest{ID: uint64(i), Op: c.op, Flags: Signaled,
+				wr := WorkRequest{ID: uint64(i), Op: c.op, Signaled: true,
 					SGList: []SGE{a.mr.SGE(at, n)}, RemoteAddr: b.mr.Addr + uint64(at),
 					RKey: b.mr.RKey}
 				switch c.op {
@@ -174,7 +177,7 @@ func TestLostRetransmissionIsOvertaken(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(107, 107, 107, 200, 200)
 	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<20)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.True(t, bytes.Equal(a.mem, b.mem))
@@ -212,17 +215,18 @@ func TestXACKSaysWhatIsHere(t *testing.T) {
 	p.settle(units.Millisecond)
 	p.la.tamper = losing(102, 104)
 	p.lb.record = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8192)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8192)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	require.Equal(t, map[wire.Opcode]int{wire.XACK: 1, wire.RCAck: 1}, p.lb.opcodes())
 	x, _ := parsed(p.lb.sent[0])
 	require.True(t, x.ICRC())
-	require.Equal(t, a.tag(), x.XCH().Tag())
+	require.Equal(t, a.tag(), x.XCH().Tag.Get())
 	require.Equal(t, wire.PSN(101), x.PSN, "as an ACK")
 	require.Equal(t, wire.SyndromeAck, x.AETH().Syndrome)
-	require.Equal(t, 32, x.SACK().Len())
-	require.Equal(t, uint32(0b11101), x.SACK().Bits(0), "103, 105, 106 and 107")
+	require.Equal(t, 32, extension.TLVs(x.TLVs()).SACK().Len())
+	require.Equal(t, uint32(0b11101), extension.TLVs(x.TLVs()).SACK().Bits(0),
+		"103, 105, 106 and 107")
 	require.EqualValues(t, 4, p.b.counters.Held)
 	require.EqualValues(t, 1, p.b.counters.SelectiveAcksSent)
 	require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
@@ -236,16 +240,16 @@ func TestHeldReadRequest(t *testing.T) {
 	p.la.tamper = losing(100)
 	p.lb.record = true
 	fill(b.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(1<<15, 5000)},
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(1<<15, 5000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 64)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 64)},
 		RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 	p.await(a, 3)
 	x, _ := parsed(p.lb.sent[0])
 	require.Equal(t, wire.XACK, x.Op)
-	require.Equal(t, uint32(0b111111), x.SACK().Bits(0),
+	require.Equal(t, uint32(0b111111), extension.TLVs(x.TLVs()).SACK().Bits(0),
 		"101 to 105 for the READ, 106 for the WRITE")
 	require.EqualValues(t, 1, p.a.counters.Retransmitted)
 	require.True(t, bytes.Equal(b.mem[:5000], a.mem[1<<15:1<<15+5000]))
@@ -254,7 +258,7 @@ func TestHeldReadRequest(t *testing.T) {
 // A packet that others overtake is retransmitted once, though not lost; packets that have arrived
 // never are.
 func TestReordering(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		a, b := p.connected(selective())
 		p.settle(units.Millisecond)
@@ -269,7 +273,7 @@ func TestReordering(t *testing.T) {
 		}
 		fill(a.mem[:20480], 1)
 		fill(b.mem[20480:40960], 2)
-		wr := WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20480)},
+		wr := WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20480)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey}
 		if op == OpRead {
 			wr.RemoteAddr += 20480
@@ -297,7 +301,7 @@ func TestReorderingWithinABurstAndDuplicates(t *testing.T) {
 	fill(a.mem, 1)
 	for i := range 8 {
 		b.recv(t, uint64(i), 0, 5000)
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 5000)}})
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 5000)}})
 	}
 	p.await(a, 8)
 	require.Len(t, b.poll(), 8)
@@ -323,7 +327,7 @@ func TestLostXACKs(t *testing.T) {
 			return 1
 		}
 		fill(a.mem, 1)
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<17)},
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<17)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.True(t, bytes.Equal(a.mem[:1<<17], b.mem[:1<<17]))
@@ -341,7 +345,7 @@ func TestRNRInTheMiddle(t *testing.T) {
 	fill(a.mem, 1)
 	b.recv(t, 0, 0, 5000)
 	for i := range 3 {
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(5000*i, 5000)}})
 	}
 	p.la.tamper = losing(102, 112) // of the first message, and of the third
@@ -387,7 +391,7 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 			fill(b.mem, 9)
 			before := bytes.Clone(b.mem)
 			p.la.tamper = losing(101)
-			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Flags: Signaled,
+			a.post(t, WorkRequest{ID: 1, Op: OpWrite, Signaled: true,
 				SGList: []SGE{a.mr.SGE(0, 3000)}, RemoteAddr: b.mr.Addr + 1<<15, RKey: b.mr.RKey})
 			second := c.second(a, b)
 			second.ID = 2
@@ -408,8 +412,8 @@ func TestRefusedAfterItWasHeld(t *testing.T) {
 // Whatever ends a queue pair with an open gap gives the held buffers back.
 func TestHeldBuffersAreFreed(t *testing.T) {
 	for name, end := range map[string]func(*Endpoint, *side){
-		"reset":   func(_ *Endpoint, s *side) { s.qp.ToReset() },
-		"error":   func(_ *Endpoint, s *side) { s.qp.ToError() },
+		"reset":   func(_ *Endpoint, s *side) { s.qp.Modify(Reset, QPAttr{}) },
+		"error":   func(_ *Endpoint, s *side) { s.qp.Modify(Errored, QPAttr{}) },
 		"destroy": func(_ *Endpoint, s *side) { s.qp.Destroy() },
 		"close":   func(*Endpoint, *side) {},
 	} {
@@ -446,9 +450,9 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 	p.b.maxHeld = 4
 	p.la.tamper = losing(101, 101, 108, 109)
 	fill(a.mem, 1)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a2.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+	a2.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b2.mr.Addr, RKey: b2.mr.RKey})
 	a2.qp.snd.q.pd = a.pd
 	most := 0
@@ -466,7 +470,7 @@ func TestHeldBuffersAreLimited(t *testing.T) {
 
 // No packet leaves that the peer's SACK could not report.
 func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
 		o.sack = 32
@@ -475,7 +479,7 @@ func TestNoMoreOutstandingThanASACKHasBits(t *testing.T) {
 		p.la.tamper = losing(110)
 		p.lb.tamper = losing(150)
 		for range 8 {
-			a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+			a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		}
 		require.True(t, p.run(units.Second, func() bool {
@@ -498,9 +502,9 @@ func TestPlainRoCEv2WithoutAgreement(t *testing.T) {
 	a, b := p.connected(defaults())
 	p.la.record, p.lb.record = true, true
 	p.la.tamper, p.lb.tamper = losing(103, 111, 120), losing(131, 122)
-	for _, op := range []SendOp{OpWrite, OpRead, OpSend} {
+	for _, op := range []Op{OpWrite, OpRead, OpSend} {
 		b.recv(t, 0, 0, 20000)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+		a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	}
 	p.await(a, 3)
@@ -523,34 +527,34 @@ func TestForgedExtension(t *testing.T) {
 		psn   wire.PSN
 		tag   uint16 // added to the right one
 		bits  uint32
-		count func(*Counters) uint64
+		count func(*Stats) uint64
 	}
 	for _, c := range []forged{
-		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Counters) uint64 {
+		{"XACK, nothing agreed", 0, wire.XACK, 99, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, nothing agreed", 0, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Counters) uint64 {
+		{"XDATA, SACK agreed", 512, wire.XDATA, 100, 0, 1, func(c *Stats) uint64 {
 			return c.DropUnnegotiated
 		}},
-		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Counters) uint64 {
+		{"another connection's tag", 512, wire.XACK, 99, 1, 1, func(c *Stats) uint64 {
 			return c.DropTag
 		}},
-		{"SACK of packets never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Counters) uint64 {
+		{"SACK of packets never sent", 512, wire.XACK, 100, 0, 1 << 4, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"empty SACK", 512, wire.XACK, 100, 0, 0, func(c *Counters) uint64 {
+		{"empty SACK", 512, wire.XACK, 100, 0, 0, func(c *Stats) uint64 {
 			return c.DropSACK
 		}},
-		{"ACK of packets never sent", 512, wire.XACK, 105, 0, 1, func(c *Counters) uint64 {
+		{"ACK of packets never sent", 512, wire.XACK, 105, 0, 1, func(c *Stats) uint64 {
 			return c.DropGhostAck
 		}},
-		{"older than the newest ACK", 512, wire.XACK, 98, 0, 1, func(c *Counters) uint64 {
+		{"older than the newest ACK", 512, wire.XACK, 98, 0, 1, func(c *Stats) uint64 {
 			return c.DropStaleAck
 		}},
-		{"a valid one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Counters) uint64 {
+		{"a valid one", 512, wire.XACK, 99, 0, 1 << 1, func(c *Stats) uint64 {
 			return c.SelectiveAcks
 		}},
 	} {
@@ -562,23 +566,23 @@ func TestForgedExtension(t *testing.T) {
 			p.settle(units.Millisecond)
 			// b's packets do not arrive: 100 to 104 are outstanding
 			p.lb.tamper = func([]byte) int { return 0 }
-			b.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{b.mr.SGE(0, 5000)},
+			b.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{b.mr.SGE(0, 5000)},
 				RemoteAddr: a.mr.Addr, RKey: a.mr.RKey})
 			p.settle(10 * units.Microsecond)
 			f := newForger(p, b)
-			tlvs := wire.SACKLen(32)
+			tlvs := extension.SACKLen(32)
 			was := p.b.counters
 			f.send(wire.Fields{Op: c.op, PSN: c.psn}, tlvs, func(ext []byte) {
 				n := tlvs
 				if c.op == wire.XDATA {
 					n = 0
 				}
-				wire.XCH(ext).Set(b.tag()+c.tag, n)
+				wire.View[wire.XCH](ext).Set(b.tag()+c.tag, n)
 				wire.View[wire.AETH](ext[4:]).Set(wire.SyndromeAck, 0)
 				if c.op == wire.XDATA {
 					wire.SetInner(ext[4:], wire.RCSendMiddle)
 				}
-				s := wire.SACK(ext[8:])
+				s := extension.SACK(ext[8:])
 				s.Init(32)
 				s.SetBits(0, c.bits)
 			}, nil)
@@ -612,7 +616,7 @@ func (h *heard) On(ev *cc.Event, now units.Time) cc.Decision {
 // A loss is reported to congestion control once for a window, every byte once, and no delay of a
 // retransmission.
 func TestWhatCongestionControlHears(t *testing.T) {
-	for _, op := range []SendOp{OpWrite, OpRead} {
+	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
 		h := &heard{n: map[cc.Kind]int{},
@@ -625,7 +629,7 @@ func TestWhatCongestionControlHears(t *testing.T) {
 			lossy = p.lb
 		}
 		lossy.tamper = losing(100, 103, 104, 110, 200, 205)
-		a.post(t, WorkRequest{Op: op, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1<<18)},
+		a.post(t, WorkRequest{Op: op, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<18)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.EqualValues(t, 1<<18, h.acked, op.String())
@@ -651,7 +655,7 @@ func TestTwoTimeouts(t *testing.T) {
 		p.settle(units.Millisecond)
 		p.la.tamper = func([]byte) int { return 0 }
 		start := p.now
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled,
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, c.packets*1024)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		require.True(t, p.run(units.Second, func() bool { return p.a.counters.Timeouts == 1 }))
 		late := p.now.Sub(start) - c.want
@@ -681,9 +685,9 @@ func (l *lossyPort) Send(class packet.Class, bufs []packet.Buf) int {
 }
 
 func TestNothingIsAllocatedInRecovery(t *testing.T) {
-	for _, op := range []SendOp{OpSend, OpWrite, OpRead} {
+	for _, op := range []Op{OpSend, OpWrite, OpRead} {
 		o := selective()
-		o.mtu, o.timeout = MTU256, 1
+		o.mtu, o.timeout = 256, 1
 		la, lb := newCrossing(4096)
 		p := &pair{t: t}
 		var err error
@@ -707,17 +711,17 @@ func TestNothingIsAllocatedInRecovery(t *testing.T) {
 // An offer is for one connection, and the agreement of two offers is accepted.
 func TestOffer(t *testing.T) {
 	p := newPair(t)
-	x, y := p.a.Offer(), p.b.Offer()
-	require.NotEqual(t, x.Tag, p.a.Offer().Tag)
+	x, y := p.a.Setup().Offer(), p.b.Setup().Offer()
+	require.NotEqual(t, x.Tag, p.a.Setup().Offer().Tag)
 	a := defaults().make(t, p.a)
-	require.NoError(t, a.qp.ToInit(InitAttr{}))
-	rtr := RTRAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: MTU1024,
+	require.NoError(t, a.qp.Modify(Init, QPAttr{}))
+	rtr := QPAttr{Path: AddressVector{IP: netip.MustParseAddr("10.0.0.2")}, PathMTU: units.KiB,
 		Extension: wire.Agree(x, y)}
 	bad := rtr
 	bad.Extension.SACKBits = 33
-	require.ErrorIs(t, a.qp.ToRTR(bad), ErrInvalid)
-	require.NoError(t, a.qp.ToRTR(rtr))
+	require.ErrorIs(t, a.qp.Modify(ReadyToReceive, bad), ErrInvalid)
+	require.NoError(t, a.qp.Modify(ReadyToReceive, rtr))
 	require.True(t, a.qp.isSelective())
-	a.qp.ToReset()
+	a.qp.Modify(Reset, QPAttr{})
 	require.False(t, a.qp.isSelective())
 }

@@ -79,7 +79,7 @@ func (snd *sender) room() int { return int(snd.cold().limit - (snd.posted - snd.
 func (snd *sender) waiting() int { return int(snd.posted - snd.begun) }
 
 // begin applies the attributes of RTR→RTS.
-func (snd *sender) begin(a *RTSAttr) {
+func (snd *sender) begin(a *QPAttr) {
 	snd.sndNxt = a.SendPSN
 	snd.cold().reads = newOutstandingReads(a.MaxRdAtomic)
 }

@@ -5,7 +5,7 @@ func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	if len(dst) == 0 {
 		return true
 	}
-	if w.flags&Inline != 0 {
+	if w.flags&inline != 0 {
 		at := int(slot)*int(snd.cold().maxInline) + int(offset)
 		copy(dst, snd.q.inline[at:at+len(dst)])
 		return true

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -62,7 +63,7 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again
 		w := snd.at(snd.next)
 		if snd.packet == 0 {
 			w.first = snd.sndNxt
-			if w.flags&Fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
+			if w.flags&fence != 0 && snd.next == snd.begun && !snd.cold().reads.isEmpty() {
 				return sent, false
 			}
 		}
@@ -168,15 +169,15 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	room := b.Room()
 	outer, extra := op, 0
 	if qp.cong.hasTelemetry() {
-		outer, extra = wire.XDATA, wire.INTLen(qp.cong.telemetry())+int(op.Info().Ext)
+		outer, extra = wire.XDATA, extension.INTLen(qp.cong.telemetry())+int(op.Info().Ext)
 	} else if qp.cong.hasBolt() {
-		outer, extra = wire.XDATA, wire.BoltLen+int(op.Info().Ext)
+		outer, extra = wire.XDATA, extension.BoltLen+int(op.Info().Ext)
 	}
-	flags, a := wire.Solicited.When(ends && w.flags&Solicited != 0), qp.adm
+	flags, a := wire.Solicited.When(ends && w.flags&solicited != 0), qp.adm
 	if a != nil {
 		flags |= a.onLeave(e.now)
 		if a.hasGrants() {
-			outer, extra = wire.XDATA, wire.GrantLen+int(op.Info().Ext)
+			outer, extra = wire.XDATA, extension.GrantLen+int(op.Info().Ext)
 		}
 	}
 	if ask {

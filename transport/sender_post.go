@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
@@ -18,7 +19,7 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	switch qp.state {
 	case ReadyToSend, SQDrained:
 	case Errored: // completes at once, as in libibverbs
-		w := sendWQE{id: wr.ID, op: wr.Op, flags: Signaled}
+		w := sendWQE{id: wr.ID, op: wr.Op, flags: signaled}
 		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
 	default:
@@ -36,7 +37,7 @@ func (snd *sender) post(wr *WorkRequest) error {
 	}
 	slot := snd.slot(snd.posted)
 	w := snd.at(snd.posted)
-	if len(wr.SGList) == 1 && wr.Flags&Inline == 0 {
+	if len(wr.SGList) == 1 && !wr.Inline {
 		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
 	} else if err := snd.takeSource(w, wr, slot); err != nil {
 		return err
@@ -46,7 +47,7 @@ func (snd *sender) post(wr *WorkRequest) error {
 			return err
 		}
 	}
-	w.id, w.op, w.flags = wr.ID, wr.Op, wr.Flags
+	w.id, w.op, w.flags = wr.ID, wr.Op, wr.flags()
 	w.remoteAddr, w.rkey = wr.RemoteAddr, wr.RKey
 	w.imm = wr.Imm
 	if wr.Op == OpSendInv {
@@ -72,7 +73,7 @@ func (snd *sender) takeSource(w *sendWQE, wr *WorkRequest, slot uint32) error {
 		return fmt.Errorf("transport: QP %#x: post send: %s: %w", uint32(qp.Num),
 			fmt.Sprintf(format, args...), ErrInvalid)
 	}
-	if wr.Flags&Inline != 0 {
+	if wr.Inline {
 		if wr.Op >= OpRead {
 			return refuse("%v cannot be inline", wr.Op)
 		}
@@ -117,7 +118,7 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 	switch qp.Type {
 	case RC:
 		if wr.Op.hasResponse() && snd.cold().reads.limit() == 0 {
-			return refuse(ErrUnsupported, "max_rd_atomic is 0")
+			return refuse(errors.ErrUnsupported, "max_rd_atomic is 0")
 		}
 		if n := qp.packetsFor(w.length); wr.Op == OpRead && n > maxReadPSNs {
 			return refuse(ErrInvalid, "%d bytes take %d PSNs at path MTU %d; want at most %d",
@@ -131,12 +132,12 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 		}
 	case UC:
 		if wr.Op.hasResponse() || wr.Op == OpSendInv {
-			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+			return refuse(errors.ErrUnsupported, "%v has no such operation", qp.Type)
 		}
 	case UD:
 		switch {
 		case wr.Op != OpSend && wr.Op != OpSendImm:
-			return refuse(ErrUnsupported, "%v has no such operation", qp.Type)
+			return refuse(errors.ErrUnsupported, "%v has no such operation", qp.Type)
 		case wr.AH == nil || wr.AH.ep != qp.ep || wr.AH.pd == nil:
 			return refuse(ErrInvalid, "want an address handle of this endpoint, not destroyed")
 		case wr.RemoteQPN > wire.QPNMask:
@@ -176,7 +177,7 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 	if qp.adm != nil {
 		qp.adm.onCompleted(w)
 	}
-	if s == StatusSuccess && w.flags&Signaled == 0 && !snd.cold().signalAll {
+	if s == StatusSuccess && w.flags&signaled == 0 && !snd.cold().signalAll {
 		return
 	}
 	wc := snd.cold().cq.next()
@@ -184,7 +185,7 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(w.id, s, completionOf[w.op], qp.Num)
+	wc.set(w.id, s, w.op, qp.Num)
 	if w.op.hasResponse() && s == StatusSuccess {
 		wc.ByteLen = w.length
 	}
@@ -199,7 +200,7 @@ func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
 		qp.cqOverran()
 		return
 	}
-	wc.set(id, s, CompRecv, qp.Num)
+	wc.set(id, s, OpRecv, qp.Num)
 	rcv.cq.add(wc, solicited)
 }
 

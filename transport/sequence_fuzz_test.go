@@ -57,7 +57,7 @@ func FuzzPacketSequence(f *testing.F) {
 				if data[0]>>(1+i)&1 == 0 {
 					continue
 				}
-				op, far := []SendOp{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b,
+				op, far := []Op{OpSend, OpWrite, OpRead, OpFetchAdd}[data[0]>>3&3], []*side{b,
 					a}[i]
 				if op == OpSend && far.qp.State() != Errored {
 					far.recv(t, 1<<32, 0, 4096)
@@ -66,14 +66,14 @@ func FuzzPacketSequence(f *testing.F) {
 				if op != OpFetchAdd {
 					n = int(data[0]) * 12
 				}
-				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Flags: Signaled,
+				x.post(t, WorkRequest{ID: uint64(posted[i]), Op: op, Signaled: true,
 					SGList: []SGE{x.mr.SGE(0, n)}, RemoteAddr: far.mr.Addr, RKey: far.mr.RKey})
 				posted[i]++
 			}
 			l.inbox = append(l.inbox, l.filled(sequenced(to, peer, data)))
 			settle(units.Duration(data[6]) * units.Microsecond / 16)
 			for _, x := range []*side{a, b} {
-				h := x.ep.Holdings()
+				h := x.ep.Stats().Holdings
 				require.LessOrEqual(t, h.Buffers, x.ep.maxHeld)
 				require.LessOrEqual(t, max(h.Gaps, h.Recoveries), 1)
 				require.LessOrEqual(t, h.Neighbors, 2)
@@ -81,7 +81,7 @@ func FuzzPacketSequence(f *testing.F) {
 		}
 		settle(10 * units.Millisecond)
 		for i, x := range []*side{a, b} {
-			x.qp.ToError()
+			x.qp.Modify(Errored, QPAttr{})
 			ended := 0
 			for _, wc := range x.poll() {
 				if wc.ID < 1<<32 {
@@ -102,13 +102,13 @@ const mostRounds = 200_000
 
 // sequenced returns the packet of a step, as if from a peer.
 func sequenced(to, from *side, step []byte) []byte {
-	op, at := wire.Opcode(step[1]), to.qp.PSNs()
+	op, at := wire.Opcode(step[1]), to.qp.Query()
 	if op.Info().Name == "" {
 		op = wire.RCAck
 	}
-	psn := at.Expected
+	psn := at.RecvPSN
 	if !op.Info().Request {
-		psn = at.Unacknowledged
+		psn = at.UnackedPSN
 	}
 	psn = psn.Add(uint32(int32(int8(step[2]))) & wire.PSNMask)
 	var tmpl wire.Template
@@ -138,7 +138,7 @@ func sequenced(to, from *side, step []byte) []byte {
 		wire.View[wire.RETH](frame[ext:]).Set(to.mr.Addr, to.mr.RKey, uint32(size))
 	}
 	if op.Info().Kind == wire.Extension {
-		wire.XCH(frame[ext:]).Set(to.tag(), size)
+		wire.View[wire.XCH](frame[ext:]).Set(to.tag(), size)
 	}
 	tmpl.Seal(frame[:total])
 	return frame[:total]

@@ -32,7 +32,7 @@ func newVictim(t testing.TB) *victim {
 	require.NoError(t, err)
 	v.cm, err = rdmacm.New(rdmacm.Config{Seed: 1})
 	require.NoError(t, err)
-	require.NoError(t, v.ep.Manage(v.cm))
+	require.NoError(t, v.ep.Setup().Manage(v.cm))
 	return v
 }
 
@@ -81,10 +81,10 @@ func TestAnswersMakeNoNeighbours(t *testing.T) {
 		frames := v.poll()
 		require.Len(t, frames, 1, "the answer, and no address resolution")
 		require.Equal(t, mac, [6]byte(frames[0]))
-		_, known := v.ep.Neighbors().Known(ip)
+		_, known := v.ep.Setup().Neighbors().Known(ip)
 		require.False(t, known)
 	}
-	require.Zero(t, v.ep.Neighbors().Counters().Evicted)
+	require.Zero(t, v.ep.Setup().Neighbors().Counters().Evicted)
 	v.queuePair(AddressVector{IP: netip.MustParseAddr("10.0.0.7")})
 }
 
@@ -109,7 +109,7 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 		}
 		v.now = v.now.Add(units.Second)
 	}
-	require.False(t, v.ep.Busy())
+	require.False(t, v.ep.Loop().IsBusy())
 }
 
 // A next hop in the neighbour table takes precedence over the address from which a frame claims to
@@ -117,7 +117,7 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 func TestAnswersGoToKnownNeighbours(t *testing.T) {
 	v := newVictim(t)
 	ip := netip.MustParseAddr("10.0.0.7")
-	_, err := v.ep.Neighbors().Resolve(ip, v.now)
+	_, err := v.ep.Setup().Neighbors().Resolve(ip, v.now)
 	require.NoError(t, err)
 	v.poll()
 	real := [6]byte{2, 0, 0, 0, 0, 7}
@@ -147,7 +147,7 @@ func TestManagementFromAGroup(t *testing.T) {
 	v.deliver([6]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff}, netip.MustParseAddr("10.0.0.7"),
 		&rdmacm.DREQ{LocalID: 1, RemoteID: 2})
 	require.Empty(t, v.poll())
-	require.EqualValues(t, 1, v.ep.Counters().DropManagement)
+	require.EqualValues(t, 1, v.ep.Stats().DropManagement)
 }
 
 // Queue pairs and address handles hold their neighbours until they are reset or destroyed.
@@ -155,7 +155,7 @@ func TestNeighboursAreHeld(t *testing.T) {
 	for name, use := range map[string]func(*victim, AddressVector) (end func()){
 		"reset": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
-			return qp.ToReset
+			return func() { _ = qp.Modify(Reset, QPAttr{}) }
 		},
 		"destroyed": func(v *victim, to AddressVector) func() {
 			qp := v.queuePair(to)
@@ -171,11 +171,11 @@ func TestNeighboursAreHeld(t *testing.T) {
 			v := newVictim(t)
 			held := AddressVector{IP: netip.MustParseAddr("10.0.0.7")}
 			end := use(v, held)
-			entry, err := v.ep.Neighbors().Resolve(held.IP, v.now)
+			entry, err := v.ep.Setup().Neighbors().Resolve(held.IP, v.now)
 			require.NoError(t, err)
 			others := func() {
 				for i := range 2 * neigh.MaxEntries {
-					_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0,
+					_, err := v.ep.Setup().Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0,
 						byte(1 + i/200), byte(1 + i%200)}), v.now)
 					require.NoError(t, err)
 				}
@@ -195,8 +195,9 @@ func (v *victim) queuePair(to AddressVector) *QueuePair {
 	require.NoError(v.t, err)
 	qp, err := v.ep.CreateQP(QPInit{Type: RC, PD: pd, SendCQ: cq, RecvCQ: cq})
 	require.NoError(v.t, err)
-	require.NoError(v.t, qp.ToInit(InitAttr{}))
-	require.NoError(v.t, qp.ToRTR(RTRAttr{Path: to, PathMTU: MTU1024, DestQPN: 17}))
+	require.NoError(v.t, qp.Modify(Init, QPAttr{}))
+	require.NoError(v.t,
+		qp.Modify(ReadyToReceive, QPAttr{Path: to, PathMTU: units.KiB, DestQPN: 17}))
 	return qp
 }
 
@@ -211,7 +212,7 @@ func TestDatagramOutlivesItsNeighbour(t *testing.T) {
 	forgotten := ah.neighbor
 	ah.Destroy()
 	for i := range 2 * neigh.MaxEntries {
-		_, err := v.ep.Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200),
+		_, err := v.ep.Setup().Neighbors().Resolve(netip.AddrFrom4([4]byte{10, 0, byte(1 + i/200),
 			byte(1 + i%200)}), v.now)
 		require.NoError(t, err)
 	}

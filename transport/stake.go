@@ -4,9 +4,9 @@ import "github.com/goroce/goroce/units"
 
 // stake is the time until which an endpoint expects an answer, and its poller should not sleep.
 type stake struct {
-	asked units.Time     // when a packet last left that the peer answers
+	asked units.Time     // when a packet last left that requires a response
 	until units.Time     // a few round trips later
-	trip  units.Duration // smoothed time that answers take
+	trip  units.Duration // smoothed time until a response
 }
 
 // How many of the endpoint's round trips an answer may take, and the bounds of that time. An answer
@@ -17,7 +17,7 @@ const (
 	mostStake  = 2 * units.Millisecond
 )
 
-// ask records that a packet leaves which the peer answers.
+// ask records that a packet leaves that requires a response.
 func (s *stake) ask(now units.Time) {
 	s.asked, s.until = now, now.Add(min(max(stakeTrips*s.trip, leastStake), mostStake))
 }
@@ -26,7 +26,3 @@ func (s *stake) ask(now units.Time) {
 func (s *stake) answered(now units.Time) {
 	s.trip += (min(now.Sub(s.asked), mostStake) - s.trip) / 8
 }
-
-// AtStake reports whether an answer is expected for which the endpoint should not sleep: to data or
-// a probe that left within the last few round trips.
-func (e *Endpoint) AtStake(now units.Time) bool { return now.Before(e.stake.until) }

@@ -9,22 +9,22 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// How long an answer is expected follows from how long answers took, within bounds.
+// How long a response is expected follows from how long responses took, within bounds.
 func TestStake(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		answers units.Duration // the time that each of many answers takes
+		answers units.Duration // the time that each of many responses takes
 		want    units.Duration
 	}{
-		{"no answers yet", 0, 100 * us},
-		{"answers of 5 us", 5 * us, 100 * us},
-		{"answers of 50 us", 50 * us, 200 * us},
-		{"answers of 1 ms", units.Millisecond, 2 * units.Millisecond},
-		{"answers of a second", units.Second, 2 * units.Millisecond},
+		{"no responses yet", 0, 100 * us},
+		{"responses of 5 us", 5 * us, 100 * us},
+		{"responses of 50 us", 50 * us, 200 * us},
+		{"responses of 1 ms", units.Millisecond, 2 * units.Millisecond},
+		{"responses of a second", units.Second, 2 * units.Millisecond},
 	} {
 		var e Endpoint
 		now := at(10)
-		assert.False(t, e.AtStake(now), "nothing has left")
+		assert.False(t, e.Loop().ExpectsResponse(now), "nothing has left")
 		for range 100 {
 			if c.answers > 0 {
 				e.stake.ask(now)
@@ -33,11 +33,11 @@ func TestStake(t *testing.T) {
 			}
 		}
 		now = now.Add(units.Second)
-		assert.False(t, e.AtStake(now), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now), c.name)
 		e.stake.ask(now)
 		assert.InDelta(t, c.want.Microseconds(), e.stake.until.Sub(now).Microseconds(), 0.1, c.name)
-		assert.True(t, e.AtStake(now.Add(c.want*99/100)), c.name)
-		assert.False(t, e.AtStake(now.Add(c.want*101/100)), c.name)
+		assert.True(t, e.Loop().ExpectsResponse(now.Add(c.want*99/100)), c.name)
+		assert.False(t, e.Loop().ExpectsResponse(now.Add(c.want*101/100)), c.name)
 	}
 }
 
@@ -56,7 +56,7 @@ func TestStakeIsSmoothed(t *testing.T) {
 		"an answer counts as at most 2 ms")
 }
 
-// An answer is expected to data and probes, until a while after the newest left; not to answers,
+// A response is expected to data and probes, until a while after the newest left; not to responses,
 // nor to packets that are not acknowledged.
 func TestWhatIsAtStake(t *testing.T) {
 	for _, c := range []struct {
@@ -87,13 +87,14 @@ func TestWhatIsAtStake(t *testing.T) {
 		}
 		p, a, b, s := steeredPair(t, o)
 		p.settle(10 * units.Millisecond)
-		require.False(t, p.a.AtStake(p.now), c.name)
+		require.False(t, p.a.Loop().ExpectsResponse(p.now), c.name)
 		c.do(p, a, b, s)
 		p.settle(50 * us)
-		assert.Equal(t, c.ours, p.a.AtStake(p.now), c.name)
-		assert.Equal(t, c.theirs, p.b.AtStake(p.now), c.name)
+		assert.Equal(t, c.ours, p.a.Loop().ExpectsResponse(p.now), c.name)
+		assert.Equal(t, c.theirs, p.b.Loop().ExpectsResponse(p.now), c.name)
 		p.settle(units.Millisecond)
-		assert.False(t, p.a.AtStake(p.now), "%s: the answer arrived, or will not", c.name)
-		assert.False(t, p.b.AtStake(p.now), c.name)
+		assert.False(t, p.a.Loop().ExpectsResponse(p.now), "%s: the answer arrived, or will not",
+			c.name)
+		assert.False(t, p.b.Loop().ExpectsResponse(p.now), c.name)
 	}
 }

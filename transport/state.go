@@ -2,71 +2,14 @@ package transport
 
 import (
 	"fmt"
-	"net/netip"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
-
-// InitAttr has the attributes of RESET→INIT.
-type InitAttr struct {
-	Access Access // what the peer may do through this queue pair
-	PKey   uint16 // 0 means the default partition, 0xffff
-	QKey   uint32 // UD
-}
-
-// AddressVector is the address of a peer and the path to it (ibv_ah_attr).
-type AddressVector struct {
-	IP           netip.Addr
-	Source       netip.Addr // an address of the endpoint; zero: chosen by IP
-	TrafficClass uint8      // DSCP and ECN
-	HopLimit     uint8      // 0 means 64
-	FlowLabel    uint32     // IPv6
-	SourcePort   uint16     // UDP; 0: chosen from the queue pair numbers, 0xC000..0xFFFF
-}
-
-// RTRAttr has the attributes of INIT→RTR: the path to the peer, and what to expect of it.
-type RTRAttr struct {
-	Path            AddressVector
-	PathMTU         units.Bytes
-	DestQPN         wire.QPN
-	RecvPSN         wire.PSN // of the first packet from the peer
-	MaxDestRdAtomic int      // the peer's READs and atomics that are answered at a time
-	MinRNRTimer     uint8    // code of the time that the peer must wait after an RNR NAK
-	// AnswerClass is the traffic class of ACKs and CNPs, which carry no payload and should not wait
-	// behind data; 0 means the path's. They are never ECN capable.
-	AnswerClass uint8
-
-	// Extension is the outcome of Endpoint.Offer and the peer's offer (wire.Agree). The zero value
-	// is plain RoCEv2, with go-back-N; FeatureSACK gives a reliable connection selective repeat.
-	Extension wire.Agreement
-}
-
-// RTSAttr has the attributes of RTR→RTS: how to send.
-type RTSAttr struct {
-	SendPSN     wire.PSN // of our first packet
-	Timeout     uint8    // 4.096 µs · 2^Timeout; 0 means no timeout
-	RetryCount  uint8    // 0..7
-	RNRRetry    uint8    // 0..7; 7 means no limit
-	MaxRdAtomic int      // our READs and atomics outstanding at a time
-
-	// RTOLow and RTOHigh replace Timeout if they are not zero: RTOLow while fewer than three
-	// packets are outstanding, RTOHigh otherwise (IRN section 3.1; its experiments use 100 µs and
-	// 320 µs).
-	RTOLow, RTOHigh units.Duration
-	// MaxInFlight bounds the window of congestion control, for instance by the path's
-	// bandwidth-delay product (IRN section 3.2); 0 means no bound.
-	MaxInFlight units.Bytes
-	// Reordering is how much later than a packet behind it a packet may arrive without counting as
-	// lost: networks with priorities or several paths reorder. It requires selective repeat; 0
-	// takes each gap as a loss at once.
-	Reordering units.Duration
-	// Class is the class in which requests leave: ClassData, the zero value, or one from
-	// packet.Classes on, if the port has it. Queue pairs of a higher class go first.
-	Class packet.Class
-}
 
 func (qp *QueuePair) want(op string, states ...State) error {
 	if qp.ep.qps.find(qp.Num) != qp {
@@ -87,41 +30,86 @@ func (qp *QueuePair) bad(op, format string, args ...any) error {
 		fmt.Sprintf(format, args...), ErrInvalid)
 }
 
-// ToReset drops everything in progress, without completions.
-func (qp *QueuePair) ToReset() {
-	if qp.ep.qps.find(qp.Num) == qp { // otherwise its flow ID may be another flow's
-		qp.clear()
+// Modify moves the queue pair to a state, with the attributes of that state (ibv_modify_qp):
+//
+//   - Init, from Reset: receives may be posted. From Init it changes the attributes.
+//   - ReadyToReceive, from Init: packets are accepted. With UD only the state changes.
+//   - ReadyToSend, from ReadyToReceive: requests leave. From SQDrained, without attributes:
+//     requests leave again.
+//   - SQDrained, from ReadyToSend: no further request begins. AsyncSQDrained follows when none is
+//     outstanding.
+//   - Errored: requests and receives complete with StatusWRFlushErr. From Reset it has no effect.
+//   - Reset, from any state: requests and receives end without completions.
+func (qp *QueuePair) Modify(to State, a QPAttr) error {
+	switch to {
+	case Reset:
+		return qp.reset()
+	case Init:
+		return qp.toInit(&a)
+	case ReadyToReceive:
+		return qp.toRTR(&a)
+	case ReadyToSend:
+		return qp.toRTS(&a)
+	case SQDrained:
+		return qp.toSQD()
+	case Errored:
+		if qp.state != Reset && qp.state != Errored {
+			qp.fail()
+		}
+		return nil
 	}
+	return qp.bad("modify", "no such state: %d", uint8(to))
 }
 
-// ToInit moves RESET→INIT. Receives may be posted from now on.
-func (qp *QueuePair) ToInit(a InitAttr) error {
+// reset forgets everything in progress, unless the queue pair is destroyed: its number, and its
+// flow's name, may be another's then.
+func (qp *QueuePair) reset() error {
+	if qp.ep.qps.find(qp.Num) != qp {
+		return qp.want("RESET")
+	}
+	qp.clear()
+	return nil
+}
+
+func (qp *QueuePair) toInit(a *QPAttr) error {
 	if err := qp.want("INIT", Reset, Init); err != nil {
 		return err
 	}
 	if a.PKey == 0 {
 		a.PKey = 0xffff
 	}
+	if a.Algorithm != nil {
+		qp.replaceAlgorithm(a.Algorithm)
+	}
+	if a.Gate != nil || len(a.Granters) > 0 {
+		if err := qp.admit(a.Gate, a.Granters...); err != nil {
+			return err
+		}
+	}
+	if a.ConsumeOnPost {
+		if err := qp.consumeOnPost(); err != nil {
+			return err
+		}
+	}
 	qp.access, qp.pkey, qp.qkey = a.Access, a.PKey, a.QKey
 	qp.state = Init
 	return nil
 }
 
-// ToRTR moves INIT→RTR: packets are accepted from now on. For UD only the state changes.
-func (qp *QueuePair) ToRTR(a RTRAttr) error {
+func (qp *QueuePair) toRTR(a *QPAttr) error {
 	if err := qp.want("RTR", Init); err != nil {
 		return err
 	}
 	e := qp.ep
 	if qp.Type == UD {
-		qp.setMTU(PathMTUFor(e.info.MTU))
+		qp.setMTU(endpoint.PathMTUFor(e.info.MTU))
 		qp.state = ReadyToReceive
 		return nil
 	}
-	if err := qp.checkRTR(&a); err != nil {
+	if err := qp.checkRTR(a); err != nil {
 		return err
 	}
-	speaksBolt, err := qp.agreeExtension(&a)
+	speaksBolt, err := qp.agreeExtension(a)
 	if err != nil {
 		return err
 	}
@@ -147,7 +135,7 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 	qp.cong.joinPeer(a.Path.IP)
 	qp.dest = a.DestQPN
 	qp.setMTU(a.PathMTU)
-	qp.rcv.begin(&a)
+	qp.rcv.begin(a)
 	if x := a.Extension; qp.Type == RC {
 		qp.sendTag, qp.recvTag = x.SendTag, x.RecvTag
 		qp.rcv.agree(x.Features)
@@ -161,23 +149,25 @@ func (qp *QueuePair) ToRTR(a RTRAttr) error {
 }
 
 // checkRTR checks the attributes of INIT→RTR by themselves.
-func (qp *QueuePair) checkRTR(a *RTRAttr) error {
+func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	e := qp.ep
 	switch {
-	case !validMTU(a.PathMTU):
+	case !endpoint.IsPathMTU(a.PathMTU):
 		return qp.bad("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096", int64(a.PathMTU))
-	case a.PathMTU > PathMTUFor(e.info.MTU):
+	case a.PathMTU > endpoint.PathMTUFor(e.info.MTU):
 		return qp.bad("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
-			int64(a.PathMTU), e.info.Name, int64(e.info.MTU), int64(PathMTUFor(e.info.MTU)))
-	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > MaxRdAtomic:
+			int64(a.PathMTU), e.info.Name, int64(e.info.MTU),
+			int64(endpoint.PathMTUFor(e.info.MTU)))
+	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > endpoint.MaxRdAtomic:
 		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
-			MaxRdAtomic)
+			endpoint.MaxRdAtomic)
 	case a.MinRNRTimer > 31:
 		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
-	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > wire.MaxSACKBits:
+	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > extension.MaxSACKBits:
 		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
-			a.Extension.SACKBits, wire.MaxSACKBits)
+			a.Extension.SACKBits,
+			extension.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
 		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
@@ -187,7 +177,7 @@ func (qp *QueuePair) checkRTR(a *RTRAttr) error {
 
 // agreeExtension applies the agreed features that make packets longer, and checks that packets fit
 // the port. It returns whether packets carry Bolt's flags.
-func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
+func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 	e := qp.ep
 	if qp.Type != RC || a.Extension.Features&wire.FeatureINT == 0 {
 		qp.cong.setTelemetry(0)
@@ -203,22 +193,23 @@ func (qp *QueuePair) agreeExtension(a *RTRAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR", "packets that carry their grant have no room "+
-					"for what switches write (%s)", "INT or Bolt")
+				return false, qp.bad("RTR",
+					"packets that carry their grant have no room "+
+						"for what switches write (%s)", "INT or Bolt")
 			}
 			extra = grantTLVs
 		}
 	}
-	if a.PathMTU > PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR", "path MTU %d does not fit port %s, whose MTU is %d, with %d "+
-			"bytes for switches", int64(a.PathMTU), e.info.Name,
+	if a.PathMTU > endpoint.PathMTUFor(e.info.MTU-extra) {
+		return false, qp.bad("RTR",
+			"path MTU %d does not fit port %s, whose MTU is %d, with %d "+
+				"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
 	}
 	return speaksBolt, nil
 }
 
-// ToRTS moves RTR→RTS, or back from SQD: what is posted leaves from now on.
-func (qp *QueuePair) ToRTS(a RTSAttr) error {
+func (qp *QueuePair) toRTS(a *QPAttr) error {
 	if err := qp.want("RTS", ReadyToReceive, SQDrained); err != nil {
 		return err
 	}
@@ -234,8 +225,9 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 		return qp.bad("RTS", "timeout %d is not in 0..31", a.Timeout)
 	case a.RetryCount > 7 || a.RNRRetry > 7:
 		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
-	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > MaxRdAtomic:
-		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic, MaxRdAtomic)
+	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > endpoint.MaxRdAtomic:
+		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic,
+			endpoint.MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
 		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
 			a.RTOHigh, int64(a.MaxInFlight))
@@ -247,8 +239,8 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 			a.Class, qp.ep.classes, packet.Classes)
 	}
 	qp.class = a.Class
-	qp.snd.begin(&a)
-	qp.loss.begin(&a)
+	qp.snd.begin(a)
+	qp.loss.begin(a)
 	qp.cong.setMaxInFlight(a.MaxInFlight)
 	qp.state = ReadyToSend
 	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
@@ -257,9 +249,9 @@ func (qp *QueuePair) ToRTS(a RTSAttr) error {
 	return nil
 }
 
-// ToSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
+// toSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
 // outstanding any more.
-func (qp *QueuePair) ToSQD() error {
+func (qp *QueuePair) toSQD() error {
 	if err := qp.want("SQD", ReadyToSend); err != nil {
 		return err
 	}
@@ -275,23 +267,15 @@ func (qp *QueuePair) noticeDrained() {
 	}
 }
 
-// ToError flushes everything posted: each work request completes with StatusWRFlushErr.
-func (qp *QueuePair) ToError() {
-	if qp.state == Reset || qp.state == Errored {
-		return
-	}
-	qp.fail()
-}
-
 // Connect moves a new queue pair through INIT and RTR to RTS.
-func (qp *QueuePair) Connect(i InitAttr, rtr RTRAttr, rts RTSAttr) error {
-	if err := qp.ToInit(i); err != nil {
+func (qp *QueuePair) Connect(a QPAttr) error {
+	if err := qp.toInit(&a); err != nil {
 		return err
 	}
-	if err := qp.ToRTR(rtr); err != nil {
+	if err := qp.toRTR(&a); err != nil {
 		return err
 	}
-	return qp.ToRTS(rts)
+	return qp.toRTS(&a)
 }
 
 // fatal moves the queue pair to the error state by itself, with an event of the given kind.
@@ -325,10 +309,6 @@ func (qp *QueuePair) setMTU(mtu units.Bytes) {
 	for 1<<qp.mtuShift < qp.mtu {
 		qp.mtuShift++
 	}
-}
-
-func validMTU(m units.Bytes) bool {
-	return m == MTU256 || m == MTU512 || m == MTU1024 || m == MTU2048 || m == MTU4096
 }
 
 // sourcePort spreads connections over the paths that switches and NICs choose by hashing the port

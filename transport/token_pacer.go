@@ -2,9 +2,9 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/packet"
-	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -51,7 +51,7 @@ func (t *tokenPacer) queue(a *admission, now units.Time) {
 		}
 		list.tail = a
 	}
-	t.pacer.Wait(theEndpoint, wire.TokenLen, now)
+	t.pacer.Wait(theEndpoint, extension.TokenLen, now)
 }
 
 // hold takes a granter's tokens that are due into the ring, and drops those that find it full.
@@ -110,7 +110,7 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 			break
 		}
 		if some {
-			t.pacer.Again(theEndpoint, wire.TokenLen)
+			t.pacer.Again(theEndpoint, extension.TokenLen)
 		}
 	}
 	return sent

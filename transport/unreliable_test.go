@@ -21,15 +21,15 @@ func TestUnreliableConnection(t *testing.T) {
 		fill(a.mem, 5)
 		b.recv(t, 1, 0, n)
 		b.recv(t, 2, 0, 0)
-		a.post(t, WorkRequest{ID: 1, Op: OpSendImm, Imm: 9, Flags: Signaled,
+		a.post(t, WorkRequest{ID: 1, Op: OpSendImm, Imm: 9, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, n)}})
-		a.post(t, WorkRequest{ID: 2, Op: OpWriteImm, Imm: 8, Flags: Signaled,
+		a.post(t, WorkRequest{ID: 2, Op: OpWriteImm, Imm: 8, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, n/2)}, RemoteAddr: b.mr.Addr + 50000, RKey: b.mr.RKey})
-		require.Equal(t, []WorkCompletion{{ID: 1, Op: CompSend, QPN: a.qp.Num},
-			{ID: 2, Op: CompWrite, QPN: a.qp.Num}}, p.await(a, 2))
+		require.Equal(t, []WorkCompletion{{ID: 1, Op: OpSendImm, QPN: a.qp.Num},
+			{ID: 2, Op: OpWriteImm, QPN: a.qp.Num}}, p.await(a, 2))
 		require.Equal(t, []WorkCompletion{
-			{ID: 1, Op: CompRecv, ByteLen: uint32(n), Flags: WithImm, Imm: 9, QPN: b.qp.Num},
-			{ID: 2, Op: CompRecvWriteImm, ByteLen: uint32(n / 2), Flags: WithImm, Imm: 8,
+			{ID: 1, Op: OpRecv, ByteLen: uint32(n), WithImm: true, Imm: 9, QPN: b.qp.Num},
+			{ID: 2, Op: OpRecvWriteImm, ByteLen: uint32(n / 2), WithImm: true, Imm: 8,
 				QPN: b.qp.Num}}, p.await(b, 2))
 		require.True(t, bytes.Equal(a.mem[:n], b.mem[:n]) && bytes.Equal(a.mem[:n/2],
 			b.mem[50000:50000+n/2]))
@@ -46,7 +46,7 @@ func TestUnreliableConnectionKnowsNoWindow(t *testing.T) {
 	a, b := p.connected(o)
 	fill(a.mem, 5)
 	b.recv(t, 1, 0, 10000)
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10000)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 10000)}})
 	require.Equal(t, StatusSuccess, p.await(b, 1)[0].Status)
 	require.True(t, bytes.Equal(a.mem[:10000], b.mem[:10000]))
 }
@@ -95,7 +95,7 @@ func TestDatagramsStayInTheirPartition(t *testing.T) {
 	o.kind = UD
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	for _, s := range []*side{a, b} {
-		require.NoError(t, s.qp.Connect(InitAttr{QKey: 5, PKey: 0x8123}, RTRAttr{}, RTSAttr{}))
+		require.NoError(t, s.qp.Connect(QPAttr{QKey: 5, PKey: 0x8123}))
 	}
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
 	require.NoError(t, err)
@@ -111,21 +111,21 @@ func TestDatagrams(t *testing.T) {
 	o.kind = UD
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	for _, s := range []*side{a, b} {
-		require.NoError(t, s.qp.Connect(InitAttr{QKey: 0x11111111}, RTRAttr{}, RTSAttr{SendPSN: 5}))
+		require.NoError(t, s.qp.Connect(QPAttr{QKey: 0x11111111, SendPSN: 5}))
 	}
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
 	require.NoError(t, err)
 	fill(a.mem, 5)
 	b.recv(t, 1, 0, 40+1001)
 	b.recv(t, 2, 2000, 40+64)
-	wr := WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 1001)}, AH: ah,
+	wr := WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1001)}, AH: ah,
 		RemoteQPN: b.qp.Num, RemoteQKey: 0x11111111}
 	a.post(t, wr)
 	wr.Op, wr.Imm, wr.SGList = OpSendImm, 77, []SGE{a.mr.SGE(0, 64)}
 	a.post(t, wr)
 	require.Equal(t, []WorkCompletion{
-		{ID: 1, Op: CompRecv, ByteLen: 1041, Flags: WithGRH, QPN: b.qp.Num, SrcQP: a.qp.Num},
-		{ID: 2, Op: CompRecv, ByteLen: 104, Flags: WithGRH | WithImm, Imm: 77, QPN: b.qp.Num,
+		{ID: 1, Op: OpRecv, ByteLen: 1041, WithGRH: true, QPN: b.qp.Num, SrcQP: a.qp.Num},
+		{ID: 2, Op: OpRecv, ByteLen: 104, WithGRH: true, WithImm: true, Imm: 77, QPN: b.qp.Num,
 			SrcQP: a.qp.Num}}, p.await(b, 2))
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:1001], b.mem[40:1041]))
@@ -136,15 +136,15 @@ func TestDatagrams(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		spoil func(wr *WorkRequest)
-		count func(c *Counters) uint64
+		count func(c *Stats) uint64
 	}{
 		{"wrong Q_Key", func(wr *WorkRequest) {
 			wr.RemoteQKey++
-		}, func(c *Counters) uint64 { return c.DropQKey }},
+		}, func(c *Stats) uint64 { return c.DropQKey }},
 		{"unknown queue pair", func(wr *WorkRequest) {
 			wr.RemoteQPN += 999
-		}, func(c *Counters) uint64 { return c.DropUnknownQP }},
-		{"no receive posted", func(*WorkRequest) {}, func(c *Counters) uint64 {
+		}, func(c *Stats) uint64 { return c.DropUnknownQP }},
+		{"no receive posted", func(*WorkRequest) {}, func(c *Stats) uint64 {
 			return c.UnreliableNoRecv
 		}},
 	} {
@@ -169,11 +169,11 @@ func TestDatagramToNobodyCompletes(t *testing.T) {
 	o := defaults()
 	o.kind = UD
 	a := o.make(t, p.a)
-	require.NoError(t, a.qp.Connect(InitAttr{}, RTRAttr{}, RTSAttr{}))
+	require.NoError(t, a.qp.Connect(QPAttr{}))
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.77")})
 	require.NoError(t, err)
 	for range 3 {
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah,
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 10)}, AH: ah,
 			RemoteQPN: 5})
 	}
 	require.Len(t, p.await(a, 3), 3, "a neighbour that does not answer holds nothing up")
@@ -189,11 +189,11 @@ func TestOnRoundSeesWhatTransmissionCompleted(t *testing.T) {
 	a, _ := p.connected(o)
 	p.settle(units.Millisecond) // the neighbour entries are resolved
 	seen := 0
-	p.a.OnRound(func(units.Time) {
+	p.a.Loop().OnRound(func(units.Time) {
 		var wcs [4]WorkCompletion
 		seen += a.qp.snd.cold().cq.Poll(wcs[:])
 	})
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true})
 	next := p.a.Poll(p.now)
 	require.Zero(t, seen)
 	require.Equal(t, p.now, next)

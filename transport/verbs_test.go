@@ -18,29 +18,31 @@ func TestStateMachine(t *testing.T) {
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	qp := a.qp
-	require.ErrorIs(t, qp.ToRTR(RTRAttr{}), ErrState)
-	require.ErrorIs(t, qp.ToRTS(RTSAttr{}), ErrState)
+	require.ErrorIs(t, qp.Modify(ReadyToReceive, QPAttr{}), ErrState)
+	require.ErrorIs(t, qp.Modify(ReadyToSend, QPAttr{}), ErrState)
 	require.ErrorIs(t, qp.PostRecv(&RecvRequest{}), ErrState)
-	require.NoError(t, qp.ToInit(InitAttr{}))
+	require.NoError(t, qp.Modify(Init, QPAttr{}))
 	require.NoError(t, qp.PostRecv(&RecvRequest{ID: 3}))
 	require.ErrorIs(t, qp.PostSend(&WorkRequest{}), ErrState)
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: 1000}), "path MTU 1000 is not 256, 512")
-	require.ErrorContains(t, qp.ToRTR(RTRAttr{PathMTU: MTU1024, Path: AddressVector{}}),
+	require.ErrorContains(t, qp.Modify(ReadyToReceive, QPAttr{PathMTU: 1000}),
+		"path MTU 1000 is not 256, 512")
+	require.ErrorContains(t,
+		qp.Modify(ReadyToReceive, QPAttr{PathMTU: units.KiB, Path: AddressVector{}}),
 		"no peer address")
 	require.Equal(t, Init, qp.State(), "a refused transition changes nothing")
-	a.qp.ToError()
-	require.Equal(t, []WorkCompletion{{ID: 3, Status: StatusWRFlushErr, Op: CompRecv, QPN: qp.Num}},
+	a.qp.Modify(Errored, QPAttr{})
+	require.Equal(t, []WorkCompletion{{ID: 3, Status: StatusWRFlushErr, Op: OpRecv, QPN: qp.Num}},
 		a.poll())
-	require.ErrorIs(t, qp.ToInit(InitAttr{}), ErrState)
-	qp.ToReset()
+	require.ErrorIs(t, qp.Modify(Init, QPAttr{}), ErrState)
+	qp.Modify(Reset, QPAttr{})
 	a.comp = nil
 	a.connect(t, o, b)
 	b.connect(t, o, a)
 	b.recv(t, 1, 0, 10)
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 10)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 10)}})
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	qp.Destroy()
-	require.Nil(t, p.a.QueuePair(qp.Num))
+	require.Nil(t, p.a.qps.find(qp.Num))
 	b.post(t, WorkRequest{Op: OpSend, SGList: []SGE{b.mr.SGE(0, 10)}})
 	require.Equal(t, StatusRetryExcErr, p.await(b, 2)[1].Status)
 	require.NotZero(t, p.a.counters.DropUnknownQP)
@@ -51,18 +53,18 @@ func TestSendQueueDrained(t *testing.T) {
 	a, b := p.connected(defaults())
 	for i := range 4 {
 		b.recv(t, uint64(i), 0, 3000)
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, 3000)}})
 	}
 	for len(b.poll()) == 0 {
 		p.now = p.step()
 	}
-	require.NoError(t, a.qp.ToSQD())
+	require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
 	p.settle(units.Millisecond)
 	ev, ok := p.a.PollAsync()
 	require.True(t, ok)
 	require.Equal(t, AsyncEvent{Kind: AsyncSQDrained, QP: a.qp}, ev)
-	require.NoError(t, a.qp.ToRTS(RTSAttr{}))
+	require.NoError(t, a.qp.Modify(ReadyToSend, QPAttr{}))
 	p.await(a, 4)
 	require.Len(t, b.poll(), 4)
 }
@@ -94,7 +96,7 @@ func TestSharedReceiveQueue(t *testing.T) {
 	for i, a := range as {
 		fill(a.mem[:3000], byte(i))
 		a.post(t, WorkRequest{Op: OpSend, SGList: []SGE{a.mr.SGE(0, 3000)}})
-		a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+		a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3000)}})
 	}
 	for i, b := range bs {
 		for _, wc := range p.await(b, 2) {
@@ -105,10 +107,10 @@ func TestSharedReceiveQueue(t *testing.T) {
 	ev, ok := p.b.PollAsync()
 	require.True(t, ok)
 	require.Equal(t, AsyncSRQLimit, ev.Kind)
-	bs[0].qp.ToError()
+	bs[0].qp.Modify(Errored, QPAttr{})
 	ev, _ = p.b.PollAsync()
 	require.Equal(t, AsyncLastWQEReached, ev.Kind)
-	require.Equal(t, 2, srq.Len(), "a shared queue is not flushed")
+	require.EqualValues(t, 2, srq.queue.len(), "a shared queue is not flushed")
 }
 
 // A receive that a message has begun to fill keeps its elements when others are posted.
@@ -130,7 +132,7 @@ func TestReceivesPostedDuringAMessage(t *testing.T) {
 				SGList: []SGE{b.mr.SGE(at, 10), b.mr.SGE(at+100, 1500), b.mr.SGE(at+2000, 1490)}}))
 	}
 	post(1, 0)
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 3000)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 3000)}})
 	for b.qp.rcv.queue.len() > 0 {
 		p.now = p.step()
 	}
@@ -150,11 +152,11 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	require.NoError(t, err)
 	a.qp.snd.cold().cq = small
 	for range 8 {
-		a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8)},
+		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8)},
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	}
 	p.settle(units.Millisecond)
-	require.True(t, small.Overrun())
+	require.True(t, small.overrun)
 	require.Equal(t, Errored, a.qp.State())
 	kinds := map[AsyncKind]int{}
 	for ev, ok := p.a.PollAsync(); ok; ev, ok = p.a.PollAsync() {
@@ -174,7 +176,7 @@ func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
 	b.qp.rcv.cq = small
 	for i := range 2 {
 		b.recv(t, uint64(i), 0, 8)
-		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Flags: Signaled,
+		a.post(t, WorkRequest{ID: uint64(i), Op: OpSend, Signaled: true,
 			SGList: []SGE{a.mr.SGE(0, 8)}})
 		p.settle(units.Microsecond * 3)
 	}
@@ -197,13 +199,13 @@ func TestRefusedRequests(t *testing.T) {
 	}{
 		{"too many elements", WorkRequest{SGList: make([]SGE, 5)}, ErrInvalid,
 			"5 elements, the queue takes 4"},
-		{"too much inline", WorkRequest{Flags: Inline, Data: make([]byte, 65)}, ErrInvalid,
+		{"too much inline", WorkRequest{Inline: true, Data: make([]byte, 65)}, ErrInvalid,
 			"65 bytes inline, the queue takes 64"},
-		{"READ inline", WorkRequest{Op: OpRead, Flags: Inline}, ErrInvalid,
+		{"READ inline", WorkRequest{Op: OpRead, Inline: true}, ErrInvalid,
 			"RDMA_READ cannot be inline"},
 		{"atomic of 4 bytes", WorkRequest{Op: OpCmpSwap, SGList: []SGE{a.mr.SGE(0, 4)}}, ErrInvalid,
 			"takes 8 bytes, not 4"},
-		{"unknown operation", WorkRequest{Op: 99}, ErrInvalid, "SendOp(99)"},
+		{"unknown operation", WorkRequest{Op: 99}, ErrInvalid, "Op(99)"},
 		{"3 GiB", WorkRequest{SGList: []SGE{{Length: 3 << 30}}}, ErrInvalid, "3221225472 bytes"},
 		{"3 GiB in pieces", WorkRequest{SGList: []SGE{{Length: 3 << 29}, {Length: 3 << 29}}},
 			ErrInvalid, "3221225472 bytes"},
@@ -234,7 +236,7 @@ func TestPortWithoutBuffersOrRoom(t *testing.T) {
 	p.la.room = 3
 	fill(a.mem, 1)
 	b.recv(t, 1, 0, 20000)
-	a.post(t, WorkRequest{Op: OpSend, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)}})
+	a.post(t, WorkRequest{Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)}})
 	for len(a.poll()) == 0 {
 		p.now = p.now.Add(units.Microsecond)
 		p.step()
@@ -242,7 +244,7 @@ func TestPortWithoutBuffersOrRoom(t *testing.T) {
 	require.NotZero(t, p.a.counters.PortFull)
 	require.Zero(t, p.a.counters.Retransmitted, "nothing was lost")
 	p.la.noAlloc = true
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 20000)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 20000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	for range 100 {
 		p.now = p.now.Add(units.Microsecond)
@@ -265,13 +267,13 @@ func TestWindowAndHold(t *testing.T) {
 	a, b := p.connected(o)
 	o.algorithm = nil
 	fill(a.mem, 1)
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 8000)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	a.post(t, WorkRequest{Op: OpRead, Flags: Signaled, SGList: []SGE{a.mr.SGE(10000, 8000)},
+	a.post(t, WorkRequest{Op: OpRead, Signaled: true, SGList: []SGE{a.mr.SGE(10000, 8000)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	require.Len(t, p.await(a, 2), 2)
 	require.True(t, bytes.Equal(a.mem[:8000], a.mem[10000:18000]))
-	require.LessOrEqual(t, ctl.inFlight, units.Bytes(MTU1024), "one packet at a time")
+	require.LessOrEqual(t, ctl.inFlight, units.Bytes(units.KiB), "one packet at a time")
 	require.EqualValues(t, 16000, ctl.acked)
 	require.Positive(t, ctl.delay)
 	p.conserved()
@@ -306,7 +308,7 @@ func TestPacedRate(t *testing.T) {
 	a, b := p.connected(o)
 	p.settle(units.Millisecond)
 	start := p.now
-	a.post(t, WorkRequest{Op: OpWrite, Flags: Signaled, SGList: []SGE{a.mr.SGE(0, 50*1024)},
+	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 50*1024)},
 		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 	p.await(a, 1)
 	ideal := units.Gbps.Duration(49 * 1024)
@@ -316,7 +318,7 @@ func TestPacedRate(t *testing.T) {
 
 func TestNothingIsAllocatedPerPacket(t *testing.T) {
 	for _, c := range []struct {
-		op   SendOp
+		op   Op
 		size int
 	}{{OpSend, 32}, {OpSend, 10000}, {OpSendImm, 32}, {OpWrite, 10000}, {OpWriteImm, 64},
 		{OpRead, 10000}, {OpFetchAdd, 8}, {OpCmpSwap, 8}} {
@@ -400,8 +402,8 @@ func TestLongestREAD(t *testing.T) {
 		length uint32
 		ok     bool
 	}{
-		{MTU256, 1 << 31, false}, {MTU256, 1<<31 - 255, false}, {MTU256, 1<<31 - 256, true},
-		{MTU512, 1 << 31, true},
+		{256, 1 << 31, false}, {256, 1<<31 - 255, false}, {256, 1<<31 - 256, true},
+		{512, 1 << 31, true},
 	} {
 		o := defaults()
 		o.mtu = c.mtu

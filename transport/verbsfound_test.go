@@ -28,7 +28,7 @@ func TestWhatIsDestroyedIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorIs(t, cq.Destroy(), ErrBusy)
 	qp.Destroy()
-	require.ErrorIs(t, qp.ToInit(InitAttr{}), ErrState)
+	require.ErrorIs(t, qp.Modify(Init, QPAttr{}), ErrState)
 	require.NoError(t, cq.Destroy())
 	require.ErrorIs(t, cq.Destroy(), ErrInvalid)
 	_, err = e.CreateQP(QPInit{PD: pd, SendCQ: cq, RecvCQ: cq})
@@ -71,11 +71,11 @@ func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	require.NoError(t, err)
 	ah, err := p.a.CreateAH(a.pd, AddressVector{IP: netip.MustParseAddr("10.0.0.2")})
 	require.NoError(t, err)
-	wr := WorkRequest{Op: OpSend, Flags: Signaled, AH: nobody, RemoteQPN: b.qp.Num,
+	wr := WorkRequest{Op: OpSend, Signaled: true, AH: nobody, RemoteQPN: b.qp.Num,
 		RemoteQKey: 0x11111111}
 	a.post(t, wr)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
-	require.NoError(t, a.qp.ToSQD())
+	require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
 	ev, some := p.a.PollAsync()
 	require.True(t, some)
 	require.Equal(t, AsyncSQDrained, ev.Kind)
@@ -83,6 +83,6 @@ func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	a.post(t, wr)
 	p.settle(units.Second)
 	require.Empty(t, a.poll(), "requests leave in SQD")
-	require.NoError(t, a.qp.ToRTS(RTSAttr{}))
+	require.NoError(t, a.qp.Modify(ReadyToSend, QPAttr{}))
 	p.await(a, 1)
 }

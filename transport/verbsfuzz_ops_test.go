@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
@@ -215,13 +216,13 @@ func (h *verbsHost) reregister() {
 
 func (h *verbsHost) createCQ() {
 	if !full(h.cqs, (*verbsCQ).isGone) {
-		h.tryCreateCQ(oneOf(h.verbsWorld, 1024, 1, 3, 16, 0, -1, MaxCQDepth+1, 256))
+		h.tryCreateCQ(oneOf(h.verbsWorld, 1024, 1, 3, 16, 0, -1, endpoint.MaxCQDepth+1, 256))
 	}
 }
 
 func (h *verbsHost) tryCreateCQ(depth int) *verbsCQ {
 	cq, err := h.ep.CreateCQ(depth)
-	if depth < 1 || depth > MaxCQDepth {
+	if depth < 1 || depth > endpoint.MaxCQDepth {
 		h.refused(err, ErrInvalid)
 		return nil
 	}
@@ -296,13 +297,13 @@ func (h *verbsHost) createSRQ() {
 	if !ok || full(h.srqs, (*verbsSRQ).isGone) {
 		return
 	}
-	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, MaxQueueDepth+1, 8),
-		oneOf(h.verbsWorld, 4, 0, 1, MaxSGE, MaxSGE+1, -1))
+	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, endpoint.MaxQueueDepth+1, 8),
+		oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxSGE, endpoint.MaxSGE+1, -1))
 }
 
 func (h *verbsHost) tryCreateSRQ(pd *verbsPD, depth, sges int) *verbsSRQ {
 	srq, err := h.ep.CreateSRQ(pd.ProtectionDomain, depth, sges)
-	if pd.gone || depth < 1 || depth > MaxQueueDepth || sges > MaxSGE {
+	if pd.gone || depth < 1 || depth > endpoint.MaxQueueDepth || sges > endpoint.MaxSGE {
 		h.refused(err, ErrInvalid)
 		return nil
 	}
@@ -408,7 +409,7 @@ func (h *verbsHost) algorithm() cc.Algorithm {
 	case 2:
 		return &cc.Fixed{Window: 5000}
 	case 3:
-		return &cc.Fixed{Window: DefaultWindow, Rate: units.Gbps}
+		return &cc.Fixed{Window: endpoint.DefaultWindow, Rate: units.Gbps}
 	}
 	return nil
 }

@@ -11,7 +11,8 @@ import (
 )
 
 // verbErrors are the errors that errors of verbs wrap.
-var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy, ErrUnsupported,
+var verbErrors = []error{ErrInvalid, ErrState, ErrQueueFull, ErrLimit, ErrBusy,
+	errors.ErrUnsupported,
 	neigh.ErrNoRoute, neigh.ErrAddress, wire.ErrAddress}
 
 // refused checks the error of a verb that must refuse: it wraps want, or any of verbErrors if want
@@ -33,7 +34,7 @@ func (w *verbsWorld) refused(err, want error) {
 func (w *verbsWorld) look() {
 	for _, h := range w.hosts {
 		for _, c := range h.cqs {
-			if c.Overrun() {
+			if c.overrun {
 				h.overran(c)
 			}
 		}
@@ -161,7 +162,7 @@ func (h *verbsHost) sent(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	h.skip(life, p)
 	require.False(t, life.failed && !life.lossy, "request %d succeeded after another failed", p.id)
 	require.True(t, p.signaled, "request %d was not signaled", p.id)
-	require.Equal(t, completionOf[p.op], wc.Op)
+	require.Equal(t, p.op, wc.Op)
 	if p.op.hasResponse() {
 		require.EqualValues(t, p.length, wc.ByteLen)
 	}
@@ -275,23 +276,21 @@ func (h *verbsHost) arrived(q *verbsQP, p *verbsPost, wc *WorkCompletion) {
 		require.NotNil(t, sent, "a message that was not sent: %+v", wc)
 	case q.Type == UD:
 		require.GreaterOrEqual(t, wc.ByteLen, uint32(wire.GRHLen))
-		require.NotZero(t, wc.Flags&WithGRH)
+		require.True(t, wc.WithGRH)
 		return
 	default:
 		return
 	}
 	switch sent.op {
 	case OpWriteImm:
-		require.Equal(t, CompRecvWriteImm, wc.Op)
-		require.Equal(t, WithImm, wc.Flags)
-	case OpSendImm:
-		require.Equal(t, WithImm, wc.Flags)
-	case OpSendInv:
-		require.Equal(t, WithInv, wc.Flags)
+		require.Equal(t, OpRecvWriteImm, wc.Op)
 	default:
-		require.Zero(t, wc.Flags)
+		require.Equal(t, OpRecv, wc.Op)
 	}
-	if wc.Flags != 0 {
+	require.Equal(t, sent.op == OpSendImm || sent.op == OpWriteImm, wc.WithImm)
+	require.Equal(t, sent.op == OpSendInv, wc.WithInv)
+	require.False(t, wc.WithGRH)
+	if wc.WithImm || wc.WithInv {
 		require.Equal(t, sent.imm, wc.Imm)
 	}
 	require.EqualValues(t, sent.length, wc.ByteLen, "%+v", wc)
@@ -332,7 +331,7 @@ func (h *verbsHost) event(ev AsyncEvent) {
 		h.srqs[i].armed = 0
 		return
 	case AsyncCQError:
-		require.True(t, ev.CQ.Overrun())
+		require.True(t, ev.CQ.overrun)
 		return
 	}
 	q := h.numbers[ev.QP.Num]
@@ -415,8 +414,9 @@ func (h *verbsHost) takeDown() {
 	h.look()
 	for _, s := range h.srqs {
 		if !s.gone {
-			require.True(h.t, s.lossy || len(s.posted) == s.Len(),
-				"%d receives of a shared queue are not accounted for", len(s.posted)-s.Len())
+			require.True(h.t, s.lossy || len(s.posted) == int(s.queue.len()),
+				"%d receives of a shared queue are not accounted for",
+				len(s.posted)-int(s.queue.len()))
 			h.tryDestroySRQ(s)
 		}
 	}
@@ -456,14 +456,14 @@ func (h *verbsHost) checkEmpty() {
 	_, timer := e.timers.Next()
 	require.False(t, timer, "a timer is left")
 	require.Zero(t, e.qps.count+e.regions.count)
-	held := e.Holdings()
+	held := e.Stats().Holdings
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
 		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}
-	require.False(t, e.Busy())
+	require.False(t, e.Loop().IsBusy())
 	for _, c := range h.cqs {
 		require.Zero(t, c.users)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -14,7 +15,7 @@ type verbsPost struct {
 	life      *verbsLife // nil for a receive of a shared queue
 	srq       *verbsSRQ
 	recv      bool
-	op        SendOp
+	op        Op
 	signaled  bool
 	length    int
 	imm       uint32
@@ -89,8 +90,9 @@ func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 func (h *verbsHost) source(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
 	how := h.byte()
 	if how&3 == 3 {
-		wr.Flags |= Inline
-		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, MaxInline, MaxInline+1))
+		wr.Inline = true
+		wr.Data = make([]byte, oneOf(h.verbsWorld, 8, 0, 1, 63, 64, 65, endpoint.MaxInline,
+			endpoint.MaxInline+1))
 		fill(wr.Data, byte(how))
 		p.length, p.data = len(wr.Data), bytes.Clone(wr.Data)
 		return len(wr.Data) <= q.init.MaxInline && wr.Op < OpRead
@@ -148,7 +150,7 @@ func (h *verbsHost) isInbox(key uint32) bool {
 }
 
 // suited returns a region that allows an operation, or r if there is none.
-func (h *verbsHost) suited(op SendOp, r *verbsRegion) *verbsRegion {
+func (h *verbsHost) suited(op Op, r *verbsRegion) *verbsRegion {
 	for _, x := range append([]*verbsRegion{r}, h.regions...) {
 		switch {
 		case x.gone:
@@ -205,10 +207,11 @@ func (h *verbsHost) postSend() {
 		return
 	}
 	h.nextID++
-	wr := WorkRequest{ID: h.nextID, Op: SendOp(h.pick(9)), Imm: uint32(h.nextID)}
+	wr := WorkRequest{ID: h.nextID, Op: Op(h.pick(9)), Imm: uint32(h.nextID)}
 	p := &verbsPost{id: wr.ID, life: q.life, op: wr.Op, imm: wr.Imm}
-	wr.Flags = SendFlags(h.byte()) & (Signaled | Fence | Solicited)
-	p.signaled = wr.Flags&Signaled != 0 || q.init.SignalAll
+	flags := h.byte()
+	wr.Signaled, wr.Fence, wr.Solicited = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	p.signaled = wr.Signaled || q.init.SignalAll
 	fits := wr.Op < sendOps
 	if wr.Op == OpRead || wr.Op.isAtomic() {
 		fits = h.destination(q, &wr, p) && fits
@@ -315,7 +318,7 @@ func (h *verbsHost) postSRQ() {
 	}
 	p, rr, fits := h.receive(s.pd, s.sges)
 	p.srq = s
-	room := s.Len() < int(s.queue.limit)
+	room := s.queue.len() < s.queue.limit
 	err := s.PostRecv(&rr)
 	if s.gone || !fits || !room {
 		h.refused(err, nil)
@@ -356,7 +359,7 @@ func (h *verbsHost) cancel() {
 		return
 	}
 	h.cancelling = q
-	n := q.CancelWaiting()
+	n := q.Admission().CancelWaiting()
 	h.look()
 	h.cancelling = nil
 	if !q.gone && !q.life.lossy {

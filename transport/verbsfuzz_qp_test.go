@@ -3,6 +3,8 @@ package transport
 import (
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -54,12 +56,12 @@ func (h *verbsHost) createQP() {
 	}
 	q.init = QPInit{
 		Type:       oneOf(h.verbsWorld, RC, UC, UD, RC, RC, QPType(7)),
-		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, MaxQueueDepth+1),
-		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, MaxSGE, -1, MaxSGE+1),
+		MaxSendWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxRecvWR:  oneOf(h.verbsWorld, 16, 0, 1, 2, 64, -1, endpoint.MaxQueueDepth+1),
+		MaxSendSGE: oneOf(h.verbsWorld, 3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
 		MaxRecvSGE: oneOf(h.verbsWorld,
-			3, 0, 1, MaxSGE, -1, MaxSGE+1),
-		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, MaxInline, -1, MaxInline+1),
+			3, 0, 1, endpoint.MaxSGE, -1, endpoint.MaxSGE+1),
+		MaxInline: oneOf(h.verbsWorld, 64, 0, 1, endpoint.MaxInline, -1, endpoint.MaxInline+1),
 		SignalAll: h.chance(4),
 		Algorithm: h.algorithm(),
 	}
@@ -72,8 +74,9 @@ func (q *verbsQP) creatable() bool {
 	i := &q.init
 	return i.Type <= UD && !q.pd.gone && !q.sendCQ.gone && !q.recvCQ.gone &&
 		(q.srq == nil || !q.srq.gone && q.srq.pd == q.pd) &&
-		in(i.MaxSendWR, 0, MaxQueueDepth) && in(i.MaxRecvWR, 0, MaxQueueDepth) &&
-		i.MaxSendSGE <= MaxSGE && i.MaxRecvSGE <= MaxSGE && in(i.MaxInline, 0, MaxInline)
+		in(i.MaxSendWR, 0, endpoint.MaxQueueDepth) && in(i.MaxRecvWR, 0, endpoint.MaxQueueDepth) &&
+		i.MaxSendSGE <= endpoint.MaxSGE && i.MaxRecvSGE <= endpoint.MaxSGE && in(i.MaxInline, 0,
+		endpoint.MaxInline)
 }
 
 func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
@@ -107,7 +110,7 @@ func (q *verbsQP) destroy() {
 	q.newLife()
 	q.Destroy()
 	q.gone = true
-	require.Nil(q.host.t, q.host.ep.QueuePair(q.Num))
+	require.Nil(q.host.t, q.host.ep.qps.find(q.Num))
 }
 
 // newLife ends everything posted, which will not complete. It comes before the call that causes
@@ -139,7 +142,7 @@ func (w *verbsWorld) vanish(posts []*verbsPost) {
 func (h *verbsHost) toReset() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 }
 
@@ -152,7 +155,7 @@ func (h *verbsHost) toError() {
 // die moves the queue pair to the error state; everything posted ends before the call returns.
 func (q *verbsQP) die() {
 	early := q.State() == Errored // and perhaps not flushed yet
-	q.ToError()
+	q.Modify(Errored, QPAttr{})
 	if q.state != Reset && q.state != Errored {
 		q.state = Errored
 	}
@@ -212,9 +215,9 @@ func (h *verbsHost) toInit() {
 	if !ok {
 		return
 	}
-	a := InitAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
+	a := QPAttr{Access: Access(h.byte()), PKey: oneOf[uint16](h.verbsWorld, 0, 0xffff, 1, 0x8001),
 		QKey: 0x11111111}
-	q.modify(true, Init, func() error { return q.ToInit(a) }, Reset, Init)
+	q.modify(true, Init, func() error { return q.Modify(Init, a) }, Reset, Init)
 	if q.state == Init {
 		q.life.access = a.Access
 	}
@@ -228,11 +231,12 @@ func (h *verbsHost) toRTR() {
 		return
 	}
 	path, fits := h.path(h.far.ip)
-	a := RTRAttr{
+	a := QPAttr{
 		Path: path, DestQPN: to.Num, RecvPSN: wire.PSN(h.nextPSN()),
-		PathMTU:         oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
-		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, MaxRdAtomic, MaxRdAtomic+1, -1),
-		MinRNRTimer:     oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
+		PathMTU: oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
+		MaxDestRdAtomic: oneOf(h.verbsWorld, 4, 0, 1, endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1,
+			-1),
+		MinRNRTimer: oneOf[uint8](h.verbsWorld, 1, 12, 31, 32),
 	}
 	const features = wire.FeatureProbe | wire.FeatureSACK | wire.FeatureECNEcho | wire.FeatureTiming
 	a.Extension = wire.Agreement{Features: wire.Features(h.byte()) & features, SendTag: 7,
@@ -243,12 +247,13 @@ func (h *verbsHost) toRTR() {
 	case 2:
 		a.RecvPSN = 1 << 24
 	}
-	valid := fits && validMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
-		a.MaxDestRdAtomic <= MaxRdAtomic && a.MinRNRTimer < 32 &&
-		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= wire.MaxSACKBits &&
+	valid := fits && endpoint.IsPathMTU(a.PathMTU) && a.MaxDestRdAtomic >= 0 &&
+		a.MaxDestRdAtomic <= endpoint.MaxRdAtomic && a.MinRNRTimer < 32 &&
+		a.Extension.SACKBits%32 == 0 && a.Extension.SACKBits <= extension.MaxSACKBits &&
 		a.DestQPN < 1<<24 &&
 		a.RecvPSN < 1<<24
-	q.modify(valid || q.Type == UD, ReadyToReceive, func() error { return q.ToRTR(a) }, Init)
+	q.modify(valid || q.Type == UD, ReadyToReceive,
+		func() error { return q.Modify(ReadyToReceive, a) }, Init)
 }
 
 func (h *verbsHost) toRTS() {
@@ -256,12 +261,12 @@ func (h *verbsHost) toRTS() {
 	if !ok {
 		return
 	}
-	a := RTSAttr{
+	a := QPAttr{
 		SendPSN: wire.PSN(h.nextPSN()), Timeout: oneOf[uint8](h.verbsWorld, 4, 0, 1, 31, 32),
 		RetryCount: oneOf[uint8](h.verbsWorld, 1, 0, 7, 8),
 		RNRRetry:   oneOf[uint8](h.verbsWorld, 1, 0, 7, 8), MaxRdAtomic: oneOf(h.verbsWorld, 4, 0,
 			1,
-			MaxRdAtomic, MaxRdAtomic+1, -1),
+			endpoint.MaxRdAtomic, endpoint.MaxRdAtomic+1, -1),
 		RTOLow: oneOf(h.verbsWorld, 0, 0, 10*units.Microsecond, units.Forever, 2*units.Forever,
 			-1),
 		RTOHigh: oneOf(h.verbsWorld, 0, 0, 100*units.Microsecond, units.Forever,
@@ -275,13 +280,14 @@ func (h *verbsHost) toRTS() {
 		a.SendPSN = 1 << 24
 	}
 	valid := a.SendPSN < 1<<24 && a.Timeout < 32 && a.RetryCount < 8 && a.RNRRetry < 8 &&
-		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= MaxRdAtomic &&
+		a.MaxRdAtomic >= 0 && a.MaxRdAtomic <= endpoint.MaxRdAtomic &&
 		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 &&
 		a.Reordering <= maxReordering &&
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)
 	valid = valid || q.State() == SQDrained
 	first := q.State() == ReadyToReceive
-	q.modify(valid, ReadyToSend, func() error { return q.ToRTS(a) }, ReadyToReceive, SQDrained)
+	q.modify(valid, ReadyToSend, func() error { return q.Modify(ReadyToSend, a) },
+		ReadyToReceive, SQDrained)
 	if first && q.state == ReadyToSend {
 		q.life.reads = a.MaxRdAtomic
 	}
@@ -290,7 +296,8 @@ func (h *verbsHost) toRTS() {
 func (h *verbsHost) toSQD() {
 	if q, ok := anyOf(h, h.qps); ok {
 		q.draining = q.state == ReadyToSend
-		q.modify(true, SQDrained, q.ToSQD, ReadyToSend)
+		q.modify(true, SQDrained, func() error { return q.Modify(SQDrained, QPAttr{}) },
+			ReadyToSend)
 	}
 }
 
@@ -309,7 +316,7 @@ func (h *verbsHost) connectOp() {
 	}
 	for _, q := range [...]*verbsQP{a, b} {
 		q.newLife()
-		q.ToReset()
+		q.Modify(Reset, QPAttr{})
 	}
 	h.connect(a, b)
 }
@@ -338,10 +345,11 @@ func (w *verbsWorld) connect(a, b *verbsQP) {
 			x = wire.Agreement{Features: features, SACKBits: 64, SendTag: uint16(far.Num) + 1,
 				RecvTag: uint16(q.Num) + 1}
 		}
-		require.NoError(w.t, q.Connect(InitAttr{Access: access, QKey: 0x11111111},
-			RTRAttr{Path: AddressVector{IP: far.host.ip}, PathMTU: mtu, DestQPN: far.Num,
-				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x},
-			RTSAttr{SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
+		require.NoError(w.t,
+			q.Connect(QPAttr{Access: access, QKey: 0x11111111, Path: AddressVector{IP: far.host.ip},
+				PathMTU: mtu, DestQPN: far.Num,
+				RecvPSN: psns[1-i], MaxDestRdAtomic: reads, MinRNRTimer: timer, Extension: x,
+				SendPSN: psns[i], Timeout: timeout, RetryCount: retries, RNRRetry: rnr,
 				MaxRdAtomic: reads}))
 		q.state = ReadyToSend
 		q.life.access, q.life.reads, q.life.bounded = access, reads, rnr != 7

@@ -13,12 +13,13 @@ type SGE struct {
 	LKey   uint32
 }
 
-// SendOp is the operation of a send work request.
-type SendOp uint8
+// Op is the operation of a work request and of its completion.
+type Op uint8
 
-// The operations of a send queue (ibv_wr_opcode).
+// The operations of a send queue (ibv_wr_opcode), then those of a receive queue. A receive that a
+// WRITE with immediate data consumes completes as OpRecvWriteImm (ibv_wc_opcode).
 const (
-	OpSend SendOp = iota
+	OpSend Op = iota
 	OpSendImm
 	OpSendInv
 	OpWrite
@@ -26,44 +27,40 @@ const (
 	OpRead
 	OpCmpSwap
 	OpFetchAdd
-	sendOps
+	OpRecv
+	OpRecvWriteImm
+	sendOps = OpRecv // the number of the first kind
 )
 
-var sendOpNames = [sendOps]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
-	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD"}
+var opNames = [...]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
+	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "RECV",
+	"RECV_RDMA_WITH_IMM"}
 
-func (o SendOp) String() string {
-	if o < sendOps {
-		return sendOpNames[o]
+func (o Op) String() string {
+	if int(o) < len(opNames) {
+		return opNames[o]
 	}
-	return fmt.Sprintf("SendOp(%d)", uint8(o))
+	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
 // hasResponse reports whether the operation returns data: READ and the atomics.
-func (o SendOp) hasResponse() bool { return o >= OpRead }
-func (o SendOp) isAtomic() bool    { return o >= OpCmpSwap }
+func (o Op) hasResponse() bool { return o >= OpRead }
+func (o Op) isAtomic() bool    { return o >= OpCmpSwap }
 
 // completes reports whether the peer's program gets a completion: for a SEND, and a WRITE with
 // immediate.
-func (o SendOp) completes() bool { return o < OpWrite || o == OpWriteImm }
-
-// SendFlags modify a send work request (ibv_send_flags).
-type SendFlags uint8
-
-// The flags of a send work request.
-const (
-	Signaled  SendFlags = 1 << iota // make a completion, also when it succeeds
-	Fence                           // wait until earlier READs and atomics are done
-	Solicited                       // raise a solicited event at the receiver
-	Inline                          // copy the data now; the buffers are free when PostSend returns
-)
+func (o Op) completes() bool { return o < OpWrite || o == OpWriteImm }
 
 // WorkRequest is an entry of a send queue (ibv_send_wr). PostSend copies it, and keeps no reference
 // to it.
 type WorkRequest struct {
-	ID    uint64 // returned in the completion
-	Op    SendOp
-	Flags SendFlags
+	ID uint64 // returned in the completion
+	Op Op
+
+	Signaled  bool // make a completion, also on success
+	Fence     bool // wait until earlier READs and atomics are done
+	Solicited bool // raise a solicited event at the receiver
+	Inline    bool // copy Data now; it may be reused when PostSend returns
 
 	SGList []SGE  // local memory: source of SEND and WRITE, destination of READ and atomics
 	Data   []byte // with Inline: the source instead of SGList, needs no memory region
@@ -79,6 +76,32 @@ type WorkRequest struct {
 	AH         *AddressHandle
 	RemoteQPN  wire.QPN
 	RemoteQKey uint32
+}
+
+// sendFlags are the options of a WorkRequest (ibv_send_flags).
+type sendFlags uint8
+
+const (
+	signaled sendFlags = 1 << iota
+	fence
+	solicited
+	inline
+)
+
+func (wr *WorkRequest) flags() (f sendFlags) {
+	if wr.Signaled {
+		f |= signaled
+	}
+	if wr.Fence {
+		f |= fence
+	}
+	if wr.Solicited {
+		f |= solicited
+	}
+	if wr.Inline {
+		f |= inline
+	}
+	return f
 }
 
 // RecvRequest is an entry of a receive queue (ibv_recv_wr).
@@ -98,8 +121,8 @@ type sendWQE struct {
 	length     uint32
 	first      wire.PSN // valid once its first packet was sent
 	packets    uint32   // PSNs it takes
-	op         SendOp
-	flags      SendFlags
+	op         Op
+	flags      sendFlags
 	sges       uint8
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -73,7 +73,7 @@ func (c algorithms) String() string {
 }
 
 func defaultAlgorithms() algorithms {
-	spec, err := cc.Parse(fmt.Sprintf("fixed:window=%v", transport.DefaultWindow))
+	spec, err := cc.Parse(fmt.Sprintf("fixed:window=%v", endpoint.DefaultWindow))
 	if err != nil {
 		panic(err)
 	}
@@ -112,13 +112,13 @@ func (l *queueSet) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	return p
 }
 
-// control sets a queue pair's congestion control algorithm.
-func (l *queueSet) control(p *pair, path cc.Path) error {
-	control := l.settings.controlOf(p.number)
-	path.Seed = l.flowSeed + uint32(p.number)
+// algorithm makes the congestion control algorithm of a queue pair.
+func (l *queueSet) algorithm(number int, path cc.Path) (cc.Algorithm, error) {
+	control := l.settings.controlOf(number)
+	path.Seed = l.flowSeed + uint32(number)
 	algorithm, err := control.New(path)
 	if err != nil {
-		return fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))
+		return nil, fmt.Errorf("--cc %v: %s", control, strings.TrimPrefix(err.Error(), "cc: "))
 	}
-	return p.qp.Control(algorithm)
+	return algorithm, nil
 }

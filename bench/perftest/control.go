@@ -86,7 +86,7 @@ func (c *control) create(ep *transport.Endpoint) error {
 	}
 	cq.OnEvent(c.reap)
 	cq.RequestNotify(false)
-	if err := c.qp.ToInit(transport.InitAttr{}); err != nil {
+	if err := c.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
 		return err
 	}
 	for slot := range controlDepth {
@@ -110,7 +110,7 @@ func (c *control) reap(cq *transport.CompletionQueue) {
 		for _, wc := range wcs[:n] {
 			to := c.sent
 			switch {
-			case wc.Op == transport.CompRecv:
+			case wc.Op == transport.OpRecv:
 				to = c.arrived
 			case wc.ID == controlBeat:
 				to = c.beats

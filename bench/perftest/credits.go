@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/carc"
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/hostsense"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -56,14 +57,15 @@ func (l *queueSet) offerCredits(ep *transport.Endpoint) error {
 	if l.cache == nil || l.settings.CM {
 		return nil
 	}
-	path := l.path(wire.Agreement{Features: l.offer.Features},
-		transport.PathMTUFor(ep.Port().Info().MTU))
+	path := l.path(wire.Agreement{Features: l.offer.Features}, ep.Query().PathMTU)
 	for i := range l.pairs {
 		gate, granter, err := l.cache.New(path)
 		if err != nil {
 			return fmt.Errorf("--carc %s", strings.TrimPrefix(err.Error(), "carc: "))
 		}
-		if err := l.pairs[i].qp.Admit(gate, granter); err != nil {
+		attr := initAttr()
+		attr.Gate, attr.Granters = gate, []cc.Granter{granter}
+		if err := l.pairs[i].qp.Modify(transport.Init, attr); err != nil {
 			return err
 		}
 	}

@@ -1,6 +1,9 @@
 package perftest
 
-import "github.com/goroce/goroce/transport"
+import (
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+)
 
 const (
 	cacheLine = 64
@@ -41,7 +44,7 @@ func (s *Settings) layout() (each int, receives span) {
 		receives.slots = s.RxDepth // each waiting message needs a place of its own
 	}
 	each = receives.bytes()
-	for _, size := range s.sizes(int(transport.MTU4096)) {
+	for _, size := range s.sizes(int(4 * units.KiB)) {
 		each = max(each, s.spanOf(size).bytes())
 	}
 	return (each + s.page - 1) / s.page * s.page, receives

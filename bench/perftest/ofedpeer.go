@@ -169,7 +169,7 @@ func (r *sizeRun) watch(ctx context.Context) (context.Context, context.CancelCau
 func (r *sizeRun) receivedWithoutRecv() (yes bool) {
 	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
-			now := ep.Counters()
+			now := ep.Stats()
 			yes = yes || now.RNRSent > r.before[i].RNRSent ||
 				now.UnreliableNoRecv > r.before[i].UnreliableNoRecv
 			return nil

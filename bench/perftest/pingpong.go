@@ -85,9 +85,9 @@ func (l *queueSet) newPingPong(size int, initiator bool) *pingpong {
 	m.out = stream{qp: p.qp, wr: l.workRequest(p, size)}
 	m.out.wr.RemoteAddr = p.region.Addr
 	if s.Test.isOneSided() {
-		m.out.wr.Flags |= transport.Signaled
+		m.out.wr.Signaled = true
 	}
-	if m.out.wr.Flags&transport.Inline != 0 {
+	if m.out.wr.Inline {
 		m.out.wr.Data = m.outgoing
 	}
 	m.in = inbound{qp: p.qp, receive: l.receive(0)}
@@ -221,8 +221,9 @@ func (m *pingpong) received() bool {
 	}
 	if m.credits {
 		// each message is the response to the previous one
-		m.in.qp.Answered(units.Bytes(wc.ByteLen))
-		if err := m.in.qp.Consumed(units.Bytes(wc.ByteLen)); err != nil && m.err == nil {
+		m.in.qp.Admission().Answered(units.Bytes(wc.ByteLen))
+		if err := m.in.qp.Admission().Consumed(units.Bytes(wc.ByteLen)); err != nil &&
+			m.err == nil {
 			m.err = err
 		}
 	}

@@ -47,16 +47,17 @@ func shortTime(us float64) string {
 
 // polled is a reading of an endpoint's polling statistics.
 type polled struct {
-	at time.Time
-	transport.Polling
+	at                time.Time
+	stalled, peerAway units.Duration
+	longest           units.Duration // since the reading before
 }
 
 // polled reads the statistics and starts a new longest gap. It runs on the endpoint's core.
 func (l *queueSet) polled(ep *transport.Endpoint) polled {
-	p := polled{time.Now(), ep.Polling()}
-	ep.ResetLongestGap()
-	l.longest = max(l.longest, p.LongestGap)
-	return p
+	s := ep.Stats().Polling
+	ep.Loop().ResetLongestGap()
+	l.longest = max(l.longest, s.LongestGap)
+	return polled{time.Now(), s.Stalled, s.PeerAway, s.LongestGap}
 }
 
 // since returns the gaps since an earlier reading.
@@ -66,8 +67,8 @@ func (p polled) since(before polled) PollGaps {
 		return PollGaps{}
 	}
 	part := func(d units.Duration) float64 { return min(1, float64(d)/passed) }
-	return PollGaps{part(p.Stalled - before.Stalled), part(p.PeerAway - before.PeerAway),
-		p.LongestGap.Microseconds()}
+	return PollGaps{part(p.stalled - before.stalled), part(p.peerAway - before.peerAway),
+		p.longest.Microseconds()}
 }
 
 // beginGaps reads the statistics of all endpoints before a measurement.

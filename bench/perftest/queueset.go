@@ -67,7 +67,7 @@ func (l *queueSet) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
 	return l.do(func(ep *transport.Endpoint) (err error) {
-		l.pd, l.offer = ep.AllocPD(), ep.Offer()
+		l.pd, l.offer = ep.AllocPD(), ep.Setup().Offer()
 		speaks := wire.Features(0)
 		if s.Tokens != nil {
 			l.tokens, speaks = s.Tokens.Endpoint(), wire.FeatureToken
@@ -86,28 +86,29 @@ func (l *queueSet) create(numbers []int) error {
 			return err
 		}
 		for i, number := range numbers {
+			hoped := wire.Agreement{Features: l.offer.Features}
+			if s.CM {
+				hoped.Features = 0 // the CM's messages have no field for an offer
+			}
+			algorithm, err := l.algorithm(number, l.path(hoped, ep.Query().PathMTU))
+			if err != nil {
+				return err
+			}
 			qp, err := ep.CreateQP(transport.QPInit{
 				Type: s.Connection, PD: l.pd, SendCQ: l.sendCQ, RecvCQ: l.recvCQ,
 				MaxSendWR: depth, MaxRecvWR: s.receiveDepth(), MaxInline: s.Inline,
+				Algorithm: algorithm,
 			})
 			if err != nil {
 				return err
 			}
 			if !s.CM { // the CM requires RESET, and leaves them there if the connection is refused
-				if err := qp.ToInit(transport.InitAttr{Access: access, QKey: udQKey}); err != nil {
+				if err := qp.Modify(transport.Init, initAttr()); err != nil {
 					return err
 				}
 			}
 			at := 2 * each * i
-			p := pair{number: number, qp: qp, psn: ep.RandomPSN(), from: at, to: at + each}
-			hoped := wire.Agreement{Features: l.offer.Features}
-			if s.CM {
-				hoped.Features = 0 // the CM's messages have no field for an offer
-			}
-			if err := l.control(&p,
-				l.path(hoped, transport.PathMTUFor(ep.Port().Info().MTU))); err != nil {
-				return err
-			}
+			p := pair{number: number, qp: qp, psn: ep.Setup().RandomPSN(), from: at, to: at + each}
 			l.offer.Features &= qp.Offer().Features | speaks
 			l.pairs = append(l.pairs, p)
 		}
@@ -165,18 +166,25 @@ func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 	})
 }
 
+// initAttr returns the attributes of every queue pair in INIT.
+func initAttr() transport.QPAttr { return transport.QPAttr{Access: access, QKey: udQKey} }
+
 // bringUp moves a queue pair to RTS.
 func (l *queueSet) bringUp(p *pair, path transport.AddressVector,
 	mine, theirs *connect.Hello) error {
 	s, mtu, agreed := l.settings, units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
 		wire.Agree(mine.Extension, theirs.Extension)
-	if err := l.control(p, l.path(agreed, mtu)); err != nil {
+	attr, err := initAttr(), error(nil)
+	if attr.Algorithm, err = l.algorithm(p.number, l.path(agreed, mtu)); err != nil {
 		return err
 	}
-	if err := l.admit(p, agreed, mtu); err != nil {
+	if attr.Gate, attr.Granters, err = l.admission(p, agreed, mtu); err != nil {
 		return err
 	}
-	err := p.qp.ToRTR(transport.RTRAttr{
+	if err := p.qp.Modify(transport.Init, attr); err != nil {
+		return err
+	}
+	err = p.qp.Modify(transport.ReadyToReceive, transport.QPAttr{
 		Path: path, PathMTU: mtu, DestQPN: wire.QPN(p.peer.Num), RecvPSN: wire.PSN(p.peer.PSN),
 		MaxDestRdAtomic: mine.RdAtomic,
 		AnswerClass:     uint8(s.AnswerClass), MinRNRTimer: rnrTimer, Extension: agreed,
@@ -184,7 +192,7 @@ func (l *queueSet) bringUp(p *pair, path transport.AddressVector,
 	if err != nil {
 		return err
 	}
-	return p.qp.ToRTS(transport.RTSAttr{
+	return p.qp.Modify(transport.ReadyToSend, transport.QPAttr{
 		SendPSN: wire.PSN(p.psn), Timeout: uint8(s.QPTimeout), RetryCount: uint8(s.RetryCount),
 		RNRRetry:    rnrRetry,
 		MaxRdAtomic: min(mine.RdAtomic, theirs.RdAtomic),

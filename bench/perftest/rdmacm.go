@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -122,7 +123,7 @@ func (m *manager) begin(c *control, conn *goroce.CMConn) error {
 	c.begin(conn)
 	m.peer = conn.Peer().Addr()
 	return c.do(func(ep *transport.Endpoint) (err error) {
-		m.local, err = ep.Source(m.peer)
+		m.local, err = ep.Setup().Source(m.peer)
 		return err
 	})
 }
@@ -187,7 +188,7 @@ func (m *manager) connectPairs(ctx context.Context, mtu units.Bytes) (units.Byte
 	}
 	first := m.x.queueSets[0]
 	err := first.do(func(*transport.Endpoint) error {
-		mtu = first.pairs[0].qp.PathMTU()
+		mtu = first.pairs[0].qp.Query().PathMTU
 		return nil
 	})
 	return mtu, err
@@ -204,7 +205,7 @@ func (m *manager) connectPair(ctx context.Context, qp *transport.QueuePair,
 	}
 	if s.Test.isOneSided() {
 		// An accepting perftest keeps --outs READs outstanding whatever is offered.
-		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, transport.MaxRdAtomic
+		p.MaxRdAtomic, p.MaxDestRdAtomic = s.Outs, endpoint.MaxRdAtomic
 	}
 	if m.x.server {
 		return m.acceptPair(ctx, p)

@@ -127,7 +127,7 @@ func (r *receiver) consume(wc *transport.WorkCompletion) {
 	}
 	in.received++
 	if r.cache != nil {
-		r.err = in.qp.Consumed(units.Bytes(wc.ByteLen))
+		r.err = in.qp.Admission().Consumed(units.Bytes(wc.ByteLen))
 	}
 }
 

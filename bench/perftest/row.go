@@ -121,7 +121,7 @@ func (t Totals) String() string {
 
 // totalsOf extracts the Totals from an endpoint's counters. Drops are all counters of that prefix
 // except DropNotOurs: a port that shares a kernel's interface sees many frames for others.
-func totalsOf(c transport.Counters) Totals {
+func totalsOf(c transport.Stats) Totals {
 	t := Totals{
 		Retransmits: c.Retransmitted, Timeouts: c.Timeouts, RNRNaks: c.RNRNaks,
 		SequenceNaks: c.SequenceNaks,

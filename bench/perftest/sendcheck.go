@@ -24,7 +24,7 @@ type sendCheck struct {
 func (c *sendCheck) prepare(wr *transport.WorkRequest, message uint64) {
 	at := int(wr.SGList[0].Addr - c.base)
 	data := c.mem[at : at+c.size]
-	if wr.Flags&transport.Inline != 0 {
+	if wr.Inline {
 		wr.Data = data
 	}
 	switch wr.Op {

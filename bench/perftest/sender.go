@@ -105,7 +105,7 @@ func (l *queueSet) newSender(size int) *sender {
 		if s.Test.Verb == Atomic {
 			st.remote = newCursor(p.region.Addr, atomicSpan)
 		}
-		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Flags&transport.Inline != 0 {
+		if s.Validate || st.wr.Op == transport.OpCmpSwap || st.wr.Inline {
 			st.check = &sendCheck{
 				mem: l.mr.Bytes(), base: l.mr.Addr, size: size, pair: uint64(p.number),
 				validate: s.Validate, atomic: s.Test.Verb == Atomic, slots: span.slots,
@@ -141,9 +141,7 @@ func (l *queueSet) workRequest(p *pair, size int) transport.WorkRequest {
 			wr.Op = transport.OpCmpSwap
 		}
 	}
-	if !s.Test.isOneSided() && size <= s.Inline {
-		wr.Flags |= transport.Inline
-	}
+	wr.Inline = !s.Test.isOneSided() && size <= s.Inline
 	return wr
 }
 
@@ -308,17 +306,16 @@ func (m *sender) fill(now units.Time) {
 // post posts n messages of a stream.
 func (m *sender) post(st *stream, index uint64, n int, now units.Time) {
 	wr := &st.wr
-	flags := wr.Flags &^ transport.Signaled
 	mask := uint32(len(st.stamps) - 1)
 	for range n {
-		wr.Flags = flags
+		wr.Signaled = false
 		wr.SGList[0].Addr, wr.RemoteAddr = st.local.next(), st.remote.next()
 		if st.check != nil {
 			st.check.prepare(wr, st.posted)
 		}
 		if st.quiet++; st.quiet >= m.cqMod || st.posted+1 == m.limit {
 			st.quiet = 0
-			wr.Flags |= transport.Signaled
+			wr.Signaled = true
 			st.stamps[st.tail&mask] = now
 			st.tail++
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 )
 
@@ -88,7 +89,7 @@ func successors(ps []netip.Prefix) []netip.Prefix {
 }
 
 func (x *session) portMTU() int {
-	return int(transport.PathMTUFor(x.host.Info(0).MTU))
+	return int(endpoint.PathMTUFor(x.host.Info(0).MTU))
 }
 
 // close releases everything. A port shared by both ends should not be closed while the other end
@@ -222,7 +223,7 @@ func (x *session) waitNeighbor(ctx context.Context, i int, peer netip.Addr) erro
 		known := false
 		var failure error
 		err := x.host.Do(i, func(ep *transport.Endpoint) {
-			entry, err := ep.Neighbors().Resolve(peer, ep.Now())
+			entry, err := ep.Setup().Neighbors().Resolve(peer, ep.Loop().Now())
 			if failure = err; err == nil {
 				_, known = entry.MAC()
 			}

@@ -208,7 +208,7 @@ func (s *Settings) sizes(mtu int) []int {
 func (s *Settings) largest() int {
 	if s.All && s.Test.Verb != Atomic {
 		if s.Connection == transport.UD {
-			return int(transport.MTU4096)
+			return int(4 * units.KiB)
 		}
 		return maxSize
 	}

@@ -24,7 +24,7 @@ type sizeRun struct {
 
 	expected uint64 // messages that the peer sent
 
-	before []transport.Counters
+	before []transport.Stats
 	polled []polled // when the programs started
 	gaps   PollGaps // until they ended
 	usage  usage
@@ -50,7 +50,7 @@ func (x *session) newSizeRun(size int) (*sizeRun, error) {
 			if !s.withOFED { // an OFED peer may have started already
 				l.fillTargets(size)
 			}
-			r.before = append(r.before, ep.Counters())
+			r.before = append(r.before, ep.Stats())
 			return nil
 		})
 		if err != nil {
@@ -231,7 +231,7 @@ func (r *sizeRun) verdict(sent []uint64) error {
 	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
 		for _, l := range r.x.queueSets {
 			err := l.do(func(ep *transport.Endpoint) error {
-				if ep.Counters().UCLost > 0 {
+				if ep.Stats().UCLost > 0 {
 					return nil // after packet loss torn data is legal with UC
 				}
 				return l.checkTargets(r.size, sent)
@@ -271,7 +271,7 @@ func (r *sizeRun) row() *Row {
 func (r *sizeRun) totals() (t Totals) {
 	for i, l := range r.x.queueSets {
 		_ = l.do(func(ep *transport.Endpoint) error {
-			t.add(totalsOf(ep.Counters()).since(totalsOf(r.before[i])))
+			t.add(totalsOf(ep.Stats()).since(totalsOf(r.before[i])))
 			return nil
 		})
 	}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/endpoint"
 )
 
 // table declares the flags of a test, bound to its settings. Flags of other tests are in it as
@@ -84,7 +84,7 @@ func (s *Settings) messageFlags() []cli.Flag {
 func (s *Settings) queueFlags() []cli.Flag {
 	t := s.Test
 	lat := t.Kind == Latency
-	depth := cli.Within(1, transport.MaxQueueDepth)
+	depth := cli.Within(1, endpoint.MaxQueueDepth)
 	return []cli.Flag{
 		{Name: "bidirectional", Short: "b", Value: &s.Bidirectional, Absent: lat,
 			Agreement: cli.Compared, JSON: "bidirectional", Help: "both ends send"},
@@ -97,7 +97,7 @@ func (s *Settings) queueFlags() []cli.Flag {
 			Column: "RX depth", JSON: "RX_depth",
 			Help: "`receives` posted on a queue pair (send, write with immediate)"},
 		{Name: "inline_size", Short: "I", Value: &s.Inline,
-			Bounds: cli.Within(0, transport.MaxInline), Absent: t.isOneSided(),
+			Bounds: cli.Within(0, endpoint.MaxInline), Absent: t.isOneSided(),
 			Column: "Max inline data", JSON: "Max_inline_data",
 			Help: "largest `bytes` to send inline"},
 		{Name: "post_list", Short: "l", Value: &s.PostList, Bounds: cli.Within(1, maxPostList),
@@ -105,7 +105,7 @@ func (s *Settings) queueFlags() []cli.Flag {
 		{Name: "cq-mod", Short: "Q", Value: &s.CQMod, Bounds: cli.Within(0, maxCQMod), Absent: lat,
 			Column: "CQ Moderation", JSON: "CQ_Moderation",
 			Help: "one completion for this many `messages` (default 100, 1 above 8192 bytes)"},
-		{Name: "outs", Short: "o", Value: &s.Outs, Bounds: cli.Within(1, transport.MaxRdAtomic),
+		{Name: "outs", Short: "o", Value: &s.Outs, Bounds: cli.Within(1, endpoint.MaxRdAtomic),
 			Absent: !t.isOneSided(), Column: "Outstand reads", JSON: "Outstand_reads",
 			Help: "`number` of READs and atomics outstanding on the wire"},
 		{Name: "atomic_type", Short: "A", Value: &s.AtomicType, Absent: t.Verb != Atomic,

@@ -65,9 +65,10 @@ func (s *Settings) validateTokens(p *problems) {
 		s.Connection)
 }
 
-// admit installs a queue pair's gates, and its granters for what the peer sends, as far as the peer
-// agreed.
-func (l *queueSet) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error {
+// admission makes a queue pair's gates, and its granters for what the peer sends, as far as the
+// peer agreed.
+func (l *queueSet) admission(p *pair, agreed wire.Agreement, mtu units.Bytes) (cc.Gate,
+	[]cc.Granter, error) {
 	path := l.path(agreed, mtu)
 	path.Seed = l.flowSeed + uint32(p.number)
 	var (
@@ -77,21 +78,18 @@ func (l *queueSet) admit(p *pair, agreed wire.Agreement, mtu units.Bytes) error 
 	if l.tokens != nil && agreed.Features&wire.FeatureToken != 0 {
 		gate, granter, err := l.tokens.New(path)
 		if err != nil {
-			return fmt.Errorf("--tocc %s", strings.TrimPrefix(err.Error(), "tocc: "))
+			return nil, nil, fmt.Errorf("--tocc %s", strings.TrimPrefix(err.Error(), "tocc: "))
 		}
 		gates, granters = append(gates, gate), append(granters, granter)
 	}
 	if l.cache != nil && agreed.Features&wire.FeatureCredit != 0 {
 		gate, granter, err := l.cache.New(path)
 		if err != nil {
-			return fmt.Errorf("--carc %s", strings.TrimPrefix(err.Error(), "carc: "))
+			return nil, nil, fmt.Errorf("--carc %s", strings.TrimPrefix(err.Error(), "carc: "))
 		}
 		gates, granters = append(gates, gate), append(granters, granter)
 	}
-	if gates == nil {
-		return nil
-	}
-	return p.qp.Admit(cc.AllOf(gates...), granters...)
+	return cc.AllOf(gates...), granters, nil
 }
 
 // without returns why a requested feature is not used, or "" if it is.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -110,12 +111,12 @@ func (s *Settings) validateDepths(p *problems) {
 	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
 		s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
-	p.when(s.QPs*s.TxDepth > transport.MaxCQDepth,
+	p.when(s.QPs*s.TxDepth > endpoint.MaxCQDepth,
 		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
-		transport.MaxCQDepth)
-	p.when(s.QPs*s.receiveDepth() > transport.MaxCQDepth,
+		endpoint.MaxCQDepth)
+	p.when(s.QPs*s.receiveDepth() > endpoint.MaxCQDepth,
 		"--qp %d: times --rx-depth %d exceeds the %d completions of a queue", s.QPs, s.RxDepth,
-		transport.MaxCQDepth)
+		endpoint.MaxCQDepth)
 	p.when(s.Queues > s.QPs, "--queues %d: want at most --qp %d", s.Queues, s.QPs)
 }
 

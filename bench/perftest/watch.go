@@ -105,7 +105,8 @@ func (w *watcher) look() (glances []Glance) {
 			w.polled[i], w.gaps[i] = seen, gaps
 			for i := range l.pairs {
 				p := &l.pairs[i]
-				snap, stats := p.qp.Snapshot(), p.qp.Stats()
+				stats := p.qp.Stats()
+				snap := stats.Congestion
 				g := Glance{
 					Elapsed: now.Sub(w.begun).Seconds(), MsgSize: w.size, QPN: uint32(p.qp.Num),
 					Algorithm: l.settings.controlOf(p.number).Name(),

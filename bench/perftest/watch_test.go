@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -76,14 +75,12 @@ func TestPollGaps(t *testing.T) {
 
 func TestPollGapsSinceALook(t *testing.T) {
 	begun := time.Now()
-	before := polled{begun, transport.Polling{Stalled: 10 * units.Millisecond,
-		PeerAway: units.Millisecond}}
-	now := polled{begun.Add(100 * time.Millisecond),
-		transport.Polling{Away: units.Second, Stalled: 93 * units.Millisecond,
-			PeerAway: 11 * units.Millisecond, LongestGap: 4100 * units.Microsecond}}
+	before := polled{at: begun, stalled: 10 * units.Millisecond, peerAway: units.Millisecond}
+	now := polled{at: begun.Add(100 * time.Millisecond), stalled: 93 * units.Millisecond,
+		peerAway: 11 * units.Millisecond, longest: 4100 * units.Microsecond}
 	require.Equal(t, PollGaps{0.83, 0.1, 4100}, now.since(before))
 	require.Zero(t, now.since(now))
-	now.Stalled = units.Second
+	now.stalled = units.Second
 	require.Equal(t, 1.0, now.since(before).Own)
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/HdrHistogram/hdrhistogram-go"
 
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -44,7 +45,7 @@ func (s *Settings) workDepth() int {
 	}
 	// Neither largest nor QPs is validated yet.
 	stride := (max(1, s.largest()) + cacheLine - 1) / cacheLine * cacheLine
-	return min(max(int(2*llc)/stride/max(1, s.QPs), leastWorkDepth), transport.MaxQueueDepth)
+	return min(max(int(2*llc)/stride/max(1, s.QPs), leastWorkDepth), endpoint.MaxQueueDepth)
 }
 
 // worker processes received messages with a given time for each.

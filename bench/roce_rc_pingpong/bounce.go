@@ -45,7 +45,7 @@ func newBounce(s *settings, client bool, qp *transport.QueuePair, cq *transport.
 	if s.Check {
 		b.message = newMessage(size, true)
 	}
-	b.send = transport.WorkRequest{ID: idSend, Op: transport.OpSend, Flags: transport.Signaled,
+	b.send = transport.WorkRequest{ID: idSend, Op: transport.OpSend, Signaled: true,
 		SGList: []transport.SGE{out.SGE(0, size)}}
 	b.recv = transport.RecvRequest{ID: idRecv, SGList: []transport.SGE{in.SGE(0, size)}}
 	return b
@@ -87,7 +87,7 @@ func (b *bounce) complete(wc *transport.WorkCompletion) {
 	case wc.Status != transport.StatusSuccess:
 		b.err = fmt.Errorf("message %d: %v", b.received+1, wc.Status)
 		return
-	case wc.Op == transport.CompRecv:
+	case wc.Op == transport.OpRecv:
 		b.received++
 		if b.err = b.arrived(int(wc.ByteLen)); b.err != nil {
 			return

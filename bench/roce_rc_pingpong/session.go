@@ -13,6 +13,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/internal/connect/pingpong"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -165,7 +166,7 @@ func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session,
 		return nil, err
 	}
 	x := &session{settings: s, client: client, out: out, host: host}
-	if largest := transport.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
+	if largest := endpoint.PathMTUFor(host.Info(0).MTU); s.MTU > largest {
 		err = fmt.Errorf("-m %d: want at most %d on port %s", int64(s.MTU), int64(largest),
 			s.Device)
 	}
@@ -204,7 +205,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 	if err != nil {
 		return err
 	}
-	if err := x.qp.ToInit(transport.InitAttr{}); err != nil {
+	if err := x.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
 		return err
 	}
 	x.bounce = newBounce(s, x.client, x.qp, cq, regions[0], regions[1])
@@ -213,7 +214,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 			return err
 		}
 	}
-	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+	x.mine = pingpong.Destination{QPN: uint32(x.qp.Num), PSN: ep.Setup().RandomPSN(),
 		GID: x.host.Addrs()[s.GIDIndex].Addr()}
 	return nil
 }
@@ -221,7 +222,7 @@ func (x *session) create(ep *transport.Endpoint) error {
 // ready connects the queue pair to the peer's.
 func (x *session) ready(peer pingpong.Destination) error {
 	return x.do(func(*transport.Endpoint) error {
-		err := x.qp.ToRTR(transport.RTRAttr{
+		err := x.qp.Modify(transport.ReadyToReceive, transport.QPAttr{
 			Path:    transport.AddressVector{IP: peer.GID, Source: x.mine.GID},
 			PathMTU: x.settings.MTU,
 			DestQPN: wire.QPN(peer.QPN), RecvPSN: wire.PSN(peer.PSN), MinRNRTimer: rnrTimer,
@@ -229,7 +230,7 @@ func (x *session) ready(peer pingpong.Destination) error {
 		if err != nil {
 			return err
 		}
-		return x.qp.ToRTS(transport.RTSAttr{
+		return x.qp.Modify(transport.ReadyToSend, transport.QPAttr{
 			SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
 			RNRRetry: rnrRetries,
 		})
@@ -268,7 +269,7 @@ func (x *session) linger(ctx context.Context) error {
 	defer cancel()
 	repeats := func() (n uint64, err error) {
 		err = x.do(func(ep *transport.Endpoint) error {
-			n = ep.Counters().DuplicateRequests
+			n = ep.Stats().DuplicateRequests
 			return nil
 		})
 		return n, err

@@ -10,7 +10,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
 
@@ -85,7 +85,7 @@ func (s *settings) pingPongFlags(w *words) []cli.Flag {
 			Check: func(name string) error { return s.readMTU(name, w.mtu) },
 			Help:  "path MTU in `bytes`; not negotiated, must match the peer's"},
 		{Name: "rx-depth", Short: "r", Value: &s.RxDepth,
-			Bounds: cli.Within(1, transport.MaxQueueDepth), Help: "number of `receives` to post"},
+			Bounds: cli.Within(1, endpoint.MaxQueueDepth), Help: "number of `receives` to post"},
 		{Name: "iters", Short: "n", Value: &s.Iters, Bounds: cli.Within(1, maxIters),
 			Help: "`number` of messages each way, the same at the peer"},
 		{Name: "sl", Short: "l", Value: &s.SL, Bounds: cli.Within(0, maxSL),
@@ -158,9 +158,7 @@ func (s *settings) readSize(name, text string) (err error) {
 }
 
 func (s *settings) readMTU(name string, n int) error {
-	switch s.MTU = units.Bytes(n); s.MTU {
-	case transport.MTU256, transport.MTU512, transport.MTU1024, transport.MTU2048,
-		transport.MTU4096:
+	if s.MTU = units.Bytes(n); endpoint.IsPathMTU(s.MTU) {
 		return nil
 	}
 	return fmt.Errorf("%s %d: want 256, 512, 1024, 2048 or 4096", name, n)

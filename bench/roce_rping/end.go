@@ -62,7 +62,7 @@ func (e *end) create(ep *transport.Endpoint) error {
 	}
 	cq.OnEvent(e.reap)
 	cq.RequestNotify(false)
-	if err := e.qp.ToInit(transport.InitAttr{}); err != nil {
+	if err := e.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
 		return err
 	}
 	return e.expect()
@@ -101,7 +101,7 @@ func (e *end) send(a advert) error {
 }
 
 // move READs the peer's buffer into text, or WRITEs text to it, and waits for completion.
-func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
+func (e *end) move(ctx context.Context, op transport.Op, a advert) error {
 	err := e.do(func(*transport.Endpoint) error {
 		return e.qp.PostSend(&transport.WorkRequest{Op: op,
 			SGList: []transport.SGE{e.text.SGE(0, int(a.size))}, RemoteAddr: a.addr, RKey: a.rkey})
@@ -109,17 +109,13 @@ func (e *end) move(ctx context.Context, op transport.SendOp, a advert) error {
 	if err != nil {
 		return err
 	}
-	what := transport.CompWrite
-	if op == transport.OpRead {
-		what = transport.CompRead
-	}
-	_, err = e.await(ctx, what)
+	_, err = e.await(ctx, op)
 	return err
 }
 
 // receive waits for the peer's next advert.
 func (e *end) receive(ctx context.Context) (advert, error) {
-	wc, err := e.await(ctx, transport.CompRecv)
+	wc, err := e.await(ctx, transport.OpRecv)
 	if err != nil {
 		return advert{}, err
 	}
@@ -131,7 +127,7 @@ func (e *end) receive(ctx context.Context) (advert, error) {
 }
 
 // await waits for a completion of a kind and skips completions of SENDs.
-func (e *end) await(ctx context.Context, what transport.CompletionOp) (wc transport.WorkCompletion,
+func (e *end) await(ctx context.Context, what transport.Op) (wc transport.WorkCompletion,
 	err error) {
 	for {
 		select {

@@ -11,7 +11,6 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -149,7 +148,7 @@ func (s *settings) parseControl(name, text string) error {
 	if text == "" {
 		return nil
 	}
-	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: transport.MTU4096,
+	path := cc.Path{LineRate: lineRate, BaseRTT: baseRTT, Payload: 4 * units.KiB,
 		Signals: cc.SignalDelay}
 	spec, err := cc.Parse(text)
 	if err == nil {

@@ -197,7 +197,7 @@ func (m *MultiHost) build() (*multiHost, error) {
 			n.flows[i] = append(n.flows[i], r.Conn)
 		}
 	}
-	// The NIC's first port is that to C_1, or that of its one queue.
+	// The NIC's first port leads to C_1, or holds its one queue.
 	n.waiting, n.behind = n.nic.Ports()[0].RecordQueue(0), n.last.RecordQueue(0)
 	return n, nil
 }

@@ -7,23 +7,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// QPAttr holds the attributes that both sides agreed on, with the names of transport's InitAttr,
-// AddressVector, RTRAttr and RTSAttr. The program chooses the attributes that no message carries,
+// QPAttr holds the attributes that both sides agreed on, with the names of transport's QPAttr and
+// AddressVector. The program chooses the attributes that no message carries,
 // such as access rights and the RNR timer.
 type QPAttr struct {
-	PKey uint16 // InitAttr
+	PKey uint16 // INIT
 
 	Source, IP   netip.Addr // AddressVector
 	TrafficClass uint8
 	HopLimit     uint8
 	FlowLabel    uint32
 
-	PathMTU         units.Bytes // RTRAttr
+	PathMTU         units.Bytes // RTR
 	DestQPN         wire.QPN
 	RecvPSN         wire.PSN
 	MaxDestRdAtomic int
 
-	SendPSN     wire.PSN // RTSAttr
+	SendPSN     wire.PSN // RTS
 	Timeout     uint8
 	RetryCount  uint8
 	RNRRetry    uint8

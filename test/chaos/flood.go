@@ -263,8 +263,8 @@ func floodPeer(in *orders, args []string) error {
 // neighbour solicitations, some of which belong to legitimate connections.
 func reachedBy(h *goroce.Host, l *goroce.Listener) (n uint64, err error) {
 	err = h.Do(0, func(ep *transport.Endpoint) {
-		c := ep.Neighbors().Counters()
-		n = l.Counters().Failed + ep.Counters().ManagementReceived + c.ARPRequestsIn +
+		c := ep.Setup().Neighbors().Counters()
+		n = l.Counters().Failed + ep.Stats().ManagementReceived + c.ARPRequestsIn +
 			c.SolicitationsIn
 	})
 	return n, err

@@ -127,7 +127,7 @@ func (e *cmEndpoint) params(receives bool) (goroce.CMParams, error) {
 		p.QP, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: e.pd, SendCQ: e.cq,
 			RecvCQ: e.cq, MaxSendWR: 1, MaxRecvWR: 1, SignalAll: true})
 		if err == nil {
-			err = p.QP.ToInit(transport.InitAttr{})
+			err = p.QP.Modify(transport.Init, transport.QPAttr{})
 		}
 		if err == nil && receives {
 			err = p.QP.PostRecv(&transport.RecvRequest{SGList: []transport.SGE{e.mr.SGE(0,

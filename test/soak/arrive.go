@@ -65,25 +65,22 @@ func (end *peerEnd) expectedMessage() *message {
 // completionMismatch names what differs between a completion and its message, and returns "" if
 // nothing does. extra is the number of bytes before the payload in the receive.
 func completionMismatch(m *message, wc *transport.WorkCompletion, extra int) string {
-	op, size := transport.CompRecv, m.receiveBytes()
-	flags, imm := transport.CompletionFlags(0), uint32(0)
+	op, size := transport.OpRecv, m.receiveBytes()
+	withImm, withInv, imm := false, false, uint32(0)
 	switch m.op {
 	case transport.OpSendImm:
-		flags, imm = transport.WithImm, m.imm
+		withImm, imm = true, m.imm
 	case transport.OpWriteImm:
-		op, size, flags, imm = transport.CompRecvWriteImm, m.size, transport.WithImm, m.imm
+		op, size, withImm, imm = transport.OpRecvWriteImm, m.size, true, m.imm
 	case transport.OpSendInv:
-		flags, imm = transport.WithInv, m.invalidates.mr.RKey
-	}
-	if extra > 0 {
-		flags |= transport.WithGRH
+		withInv, imm = true, m.invalidates.mr.RKey
 	}
 	switch {
 	case wc.Op != op:
 		return "operation"
 	case int(wc.ByteLen) != size+extra:
 		return "length"
-	case wc.Flags != flags:
+	case wc.WithImm != withImm || wc.WithInv != withInv || wc.WithGRH != (extra > 0):
 		return "flags"
 	case wc.Imm != imm:
 		return "immediate data"
@@ -160,7 +157,7 @@ func (end *peerEnd) receivedUnreliable(at *slot, wc *transport.WorkCompletion) {
 // arrived, unless the receiver ran out of receives.
 func (end *peerEnd) checkAllArrived() {
 	if end.destroyed || end.peer.destroyed ||
-		end.peer.node.endpoint.Counters().UnreliableNoRecv > 0 {
+		end.peer.node.endpoint.Stats().UnreliableNoRecv > 0 {
 		return
 	}
 	for _, m := range end.script {

@@ -12,7 +12,7 @@ import (
 // As a lock, each CMP_SWAP tries to replace zero by a bit of its own.
 type word struct {
 	node      *node
-	op        transport.SendOp
+	op        transport.Op
 	place     extent
 	uses      []*atomicUse
 	succeeded uint64 // bits of atomics that succeeded

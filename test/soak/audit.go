@@ -25,7 +25,7 @@ func (sim *simulation) finish() {
 				"after all sessions closed", int64(n.cache.Sensor().Unconsumed()),
 				len(n.cacheSharers))
 		}
-		if n.endpoint.Busy() {
+		if n.endpoint.Loop().IsBusy() {
 			n.failf("the endpoint is busy after all sessions closed")
 		}
 		n.host.Stop()
@@ -53,7 +53,7 @@ func (sim *simulation) settle() { sim.advance(sim.net.Now().Add(2 * sim.plan.tra
 
 // audit checks the counters of a node's endpoint.
 func (n *node) audit() {
-	c := n.endpoint.Counters()
+	c := n.endpoint.Stats()
 	n.checkNotNegative("endpoint", c)
 	n.checkHoldings()
 	if c.CQOverruns+c.AsyncLost+c.NoBuffers > 0 {
@@ -96,7 +96,7 @@ func (n *node) audit() {
 // needed the buffers. If such a packet is lost a second time, only a timeout detects it.
 func (sim *simulation) droppedHeldPackets() bool {
 	for _, n := range sim.nodes {
-		if n.endpoint != nil && n.endpoint.Counters().HeldDropped > 0 {
+		if n.endpoint != nil && n.endpoint.Stats().HeldDropped > 0 {
 			return true
 		}
 	}
@@ -104,7 +104,7 @@ func (sim *simulation) droppedHeldPackets() bool {
 }
 
 // checkZero checks that the named counters are zero.
-func (n *node) checkZero(c transport.Counters, names ...string) {
+func (n *node) checkZero(c transport.Stats, names ...string) {
 	v := reflect.ValueOf(c)
 	for _, name := range names {
 		if count := v.FieldByName(name).Uint(); count != 0 {

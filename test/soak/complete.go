@@ -29,7 +29,7 @@ func (end *peerEnd) update() {
 func (end *peerEnd) completeUnsignaled(n int) {
 	for ; end.done < n; end.done++ {
 		m := end.script[end.done]
-		if end.errored || end.signalAll || m.flags&transport.Signaled != 0 {
+		if end.errored || end.signalAll || m.signaled {
 			end.failf(m, "ended without a completion")
 		}
 		end.succeeded(m)
@@ -53,10 +53,10 @@ func (end *peerEnd) completed(n int, wc *transport.WorkCompletion) {
 	if end.errored {
 		end.failf(m, "succeeded after a failed message")
 	}
-	if wc.Op != completionOps[m.op] || m.hasResponse() && int(wc.ByteLen) != m.size {
+	if wc.Op != m.op || m.hasResponse() && int(wc.ByteLen) != m.size {
 		end.failf(m, "completion %+v", *wc)
 	}
-	if !end.signalAll && m.flags&transport.Signaled == 0 {
+	if !end.signalAll && !m.signaled {
 		end.failf(m, "a completion of an unsignaled request")
 	}
 	end.succeeded(m)

@@ -77,7 +77,7 @@ func (end *peerEnd) consume(bytes units.Bytes) {
 	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.node.traits().consumeDelay)), func() {
 		end.unconsumed--
 		if !end.isOver() {
-			if err := end.qp.Consumed(bytes); err != nil {
+			if err := end.qp.Admission().Consumed(bytes); err != nil {
 				end.failf(nil, "%v", err)
 			}
 			end.wake()
@@ -95,7 +95,7 @@ func (end *peerEnd) returnResponse(bytes units.Bytes) {
 	sim := end.session.sim
 	sim.net.At(sim.net.Now().Add(uniform(sim.rng, 0, end.session.plan.baseRTT)), func() {
 		if peer := end.peer; !peer.isOver() {
-			peer.qp.Answered(bytes)
+			peer.qp.Admission().Answered(bytes)
 			peer.wake()
 		}
 	})

@@ -121,7 +121,7 @@ func (f *forger) forge(end *peerEnd) []byte {
 		if op == wire.XACK {
 			tlvs = size
 		}
-		wire.XCH(frame[ext:]).Set(f.tag(end, op), tlvs)
+		wire.View[wire.XCH](frame[ext:]).Set(f.tag(end, op), tlvs)
 	case info.Transport == wire.UD:
 		wire.View[wire.DETH](frame[ext:]).Set(qkey^1<<r.IntN(31), end.peer.qp.Num)
 	}
@@ -189,11 +189,11 @@ func (f *forger) opcode(end *peerEnd) wire.Opcode {
 
 // psn returns a PSN that no packet of the peer has now or later.
 func (f *forger) psn(end *peerEnd) wire.PSN {
-	r, at := f.rng, end.qp.PSNs()
+	r, at := f.rng, end.qp.Query()
 	for {
 		psn := wire.PSN(r.Uint32() & wire.PSNMask)
 		if near := uint32(logUniform(r, 1, 1<<20)); r.chance(0.9) {
-			psn = pick(r, at.Expected, at.Unacknowledged).Add(wire.PSNMask + 1 - near)
+			psn = pick(r, at.RecvPSN, at.UnackedPSN).Add(wire.PSNMask + 1 - near)
 			if r.chance(0.5) {
 				psn = pick(r, end.peer.lastPSN(), end.lastPSN()).Add(near)
 			}
@@ -207,9 +207,9 @@ func (f *forger) psn(end *peerEnd) wire.PSN {
 // accepts reports whether a packet with a PSN may be the peer's: an expected or later request, or a
 // response to an outstanding or later packet.
 func (end *peerEnd) accepts(psn wire.PSN) bool {
-	at := end.qp.PSNs()
-	return !psn.Before(at.Expected) && !psn.After(end.peer.lastPSN()) ||
-		!psn.Before(at.Unacknowledged.Add(wire.PSNMask)) && !psn.After(end.lastPSN())
+	at := end.qp.Query()
+	return !psn.Before(at.RecvPSN) && !psn.After(end.peer.lastPSN()) ||
+		!psn.Before(at.UnackedPSN.Add(wire.PSNMask)) && !psn.After(end.lastPSN())
 }
 
 // lastPSN returns a PSN beyond all that the end ever sends.

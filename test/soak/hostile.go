@@ -1,8 +1,8 @@
 package main
 
 import (
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/neigh"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -100,8 +100,8 @@ func (sim *simulation) startForgers() {
 
 // checkHoldings checks that a host holds no more resources than its limits.
 func (n *node) checkHoldings() {
-	h := n.endpoint.Holdings()
-	most, pairs := transport.DefaultHeld, n.endpoint.QueuePairs()
+	h := n.endpoint.Stats().Holdings
+	most, pairs := endpoint.DefaultHeld, h.QueuePairs
 	if held := n.traits().held; held > 0 {
 		most = held
 	}

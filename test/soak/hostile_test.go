@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -50,18 +51,18 @@ func TestHostileViolationsDetected(t *testing.T) {
 		want string
 	}{
 		{"an acknowledged packet", func(sim *simulation, end *peerEnd) {
-			send(sim, end, wire.RCWriteMiddle, end.peer.qp.PSNs().Expected.Add(wire.PSNMask), 1024)
+			send(sim, end, wire.RCWriteMiddle, end.peer.qp.Query().RecvPSN.Add(wire.PSNMask), 1024)
 		}, ""},
 		{"a packet beyond the last PSN", func(sim *simulation, end *peerEnd) {
 			send(sim, end, wire.RCSendOnly, end.lastPSN().Add(1), 8)
 		}, ""},
 		{"a SEND with a future PSN", func(sim *simulation, end *peerEnd) {
-			send(sim, end, wire.RCSendOnly, end.peer.qp.PSNs().Expected.Add(100), 8)
+			send(sim, end, wire.RCSendOnly, end.peer.qp.Query().RecvPSN.Add(100), 8)
 		}, "remote invalid request"},
 		{"a host that exceeds its limits", func(sim *simulation, end *peerEnd) {
 			for i := range 40 {
 				sim.net.At(at.Add(units.Duration(i)*200*units.Nanosecond), func() {
-					send(sim, end, wire.RCSendOnly, end.peer.qp.PSNs().Expected.Add(400), 8)
+					send(sim, end, wire.RCSendOnly, end.peer.qp.Query().RecvPSN.Add(400), 8)
 				})
 			}
 			sim.net.At(at.Add(12*units.Microsecond), func() {
@@ -73,7 +74,7 @@ func TestHostileViolationsDetected(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p := faultFreePlan(transport.OpWrite)
 			p.mode.hostile, p.sessions[0].selective, p.sessions[0].sackBits = true, true,
-				wire.MaxSACKBits
+				extension.MaxSACKBits
 			expectProblem(t, p, at, c.do, c.want)
 		})
 	}
@@ -84,14 +85,14 @@ func TestForgedPSNs(t *testing.T) {
 	p := faultFreePlan(transport.OpWrite)
 	p.mode.hostile = true
 	expectProblem(t, p, units.Time(60*units.Microsecond), func(sim *simulation, end *peerEnd) {
-		at := end.peer.qp.PSNs()
+		at := end.peer.qp.Query()
 		for _, c := range []struct {
 			psn      wire.PSN
 			believed bool
 		}{
-			{at.Expected, true}, {at.Expected.Add(wire.PSNMask), false}, {end.lastPSN(), true},
+			{at.RecvPSN, true}, {at.RecvPSN.Add(wire.PSNMask), false}, {end.lastPSN(), true},
 			{end.lastPSN().Add(1), false},
-			{at.Unacknowledged, true}, {at.Unacknowledged.Add(wire.PSNMask), true},
+			{at.UnackedPSN, true}, {at.UnackedPSN.Add(wire.PSNMask), true},
 			{end.peer.lastPSN(), true}, {end.peer.lastPSN().Add(1), false},
 		} {
 			assert.Equal(t, c.believed, end.peer.accepts(c.psn), "%d of %+v", c.psn, at)

@@ -42,7 +42,7 @@ func (end *peerEnd) halt() {
 	switch n := end.node; end.haltKind {
 	case haltToError:
 		end.aborted = true
-		end.qp.ToError()
+		_ = end.qp.Modify(transport.Errored, transport.QPAttr{})
 		end.watch()
 		end.wake()
 	case haltDestroy:
@@ -64,7 +64,7 @@ func (end *peerEnd) drain() {
 		return
 	}
 	end.draining = true
-	if err := end.qp.ToSQD(); err != nil {
+	if err := end.qp.Modify(transport.SQDrained, transport.QPAttr{}); err != nil {
 		end.failf(nil, "%v", err)
 	}
 	end.awaitDrained(end.session.sim.net.Now())
@@ -91,7 +91,7 @@ func (end *peerEnd) drained() {
 	net.At(net.Now().Add(uniform(end.session.sim.rng, 0, 20*units.Microsecond)), func() {
 		end.draining = false
 		if !end.isOver() && end.qp.State() == transport.SQDrained {
-			if err := end.qp.ToRTS(transport.RTSAttr{}); err != nil {
+			if err := end.qp.Modify(transport.ReadyToSend, transport.QPAttr{}); err != nil {
 				end.failf(nil, "%v", err)
 			}
 			end.wake()

@@ -62,7 +62,7 @@ func (end *peerEnd) place(m *message) {
 	r := end.session.sim.rng
 	m.users = 1
 	switch {
-	case m.flags&transport.Inline != 0:
+	case m.inline:
 	case m.resends != nil:
 		m.local = m.resends.local
 		m.resends.users++

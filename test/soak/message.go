@@ -64,11 +64,14 @@ const (
 // message is one work request of a script.
 type message struct {
 	number    int // in its script
-	op        transport.SendOp
+	op        transport.Op
 	size      int
 	at        units.Time // earliest time to post it
 	mistake   mistake
-	flags     transport.SendFlags
+	signaled  bool
+	fence     bool
+	solicited bool
+	inline    bool
 	imm       uint32
 	readsBack *message // READ: the WRITE whose destination it reads
 	resends   *message // SEND or WRITE: the fenced READ whose result it sends
@@ -118,14 +121,6 @@ func (m *message) packets(mtu units.Bytes) int { return max(1, (m.size+int(mtu)-
 
 // badKey turns a valid key into an unknown one by exclusive or.
 const badKey = 0x5a5a5a00
-
-var completionOps = [...]transport.CompletionOp{
-	transport.OpSend: transport.CompSend, transport.OpSendImm: transport.CompSend,
-	transport.OpSendInv: transport.CompSend,
-	transport.OpWrite:   transport.CompWrite, transport.OpWriteImm: transport.CompWrite,
-	transport.OpRead:    transport.CompRead,
-	transport.OpCmpSwap: transport.CompCmpSwap, transport.OpFetchAdd: transport.CompFetchAdd,
-}
 
 // datagramRoom is the length of the GRH before the payload in a receive of a datagram.
 const datagramRoom = wire.GRHLen

@@ -91,7 +91,7 @@ func (n *node) start() {
 		}
 		n.sharedRecv.refill()
 	}
-	endpoint.OnRound(n.onRound)
+	endpoint.Loop().OnRound(n.onRound)
 	// Some requests complete only when their packets leave.
 	n.queue.OnEvent(func(*transport.CompletionQueue) { n.host.Wake() })
 	n.poller = &stallingEndpoint{Endpoint: endpoint}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -86,7 +87,7 @@ func (s *session) newPeerEnd(r rng, host, number int) *peerEnd {
 		rnrTimer: uniform(r, uint8(1), 14), rnrRetry: 7, retries: 7,
 	}
 	if r.chance(0.5) {
-		end.inline = logUniform(r, 8, transport.MaxInline)
+		end.inline = logUniform(r, 8, endpoint.MaxInline)
 	}
 	if r.chance(0.1) { // close to wrapping
 		end.psn = wire.PSN(wire.PSNMask - r.IntN(50))
@@ -126,7 +127,7 @@ func (end *peerEnd) prepare() error {
 	if old := end.reused; old != nil && old.qp != nil && !old.destroyed &&
 		old.incarnation == end.incarnation {
 		end.qp = old.qp
-		end.qp.ToReset()
+		_ = end.qp.Modify(transport.Reset, transport.QPAttr{})
 		n.ends[end.qp.Num] = end
 		return end.admit()
 	}
@@ -202,7 +203,7 @@ func (end *peerEnd) shutDown() {
 		}
 		end.checkCreditBalance()
 		end.closed = true
-		end.qp.ToError()
+		_ = end.qp.Modify(transport.Errored, transport.QPAttr{})
 		n.reap()
 		if end.done != end.next {
 			end.failf(nil, "%d requests have not completed", end.next-end.done)

@@ -66,14 +66,14 @@ func (end *peerEnd) postInvalid() {
 	room := end.qp.SendRoom()
 	for _, wr := range []transport.WorkRequest{
 		{SGList: make([]transport.SGE, end.sges+1)},
-		{Flags: transport.Inline, Data: make([]byte, end.inline+1)},
-		{Op: transport.OpRead, Flags: transport.Inline},
+		{Inline: true, Data: make([]byte, end.inline+1)},
+		{Op: transport.OpRead, Inline: true},
 		{Op: transport.OpFetchAdd, SGList: []transport.SGE{{Length: 4}}},
 		{SGList: []transport.SGE{{Length: 3 << 30}}},
 		{Op: 99},
 	} {
 		if err := end.qp.PostSend(&wr); !errors.Is(err, transport.ErrInvalid) && !errors.Is(err,
-			transport.ErrUnsupported) {
+			errors.ErrUnsupported) {
 			end.failf(nil, "posted %+v: %v, want ErrInvalid or ErrUnsupported", wr, err)
 		}
 	}
@@ -85,7 +85,8 @@ func (end *peerEnd) postInvalid() {
 // request returns the work request of a message and fills its memory.
 func (end *peerEnd) request(m *message) *transport.WorkRequest {
 	wr := &transport.WorkRequest{
-		ID: sendID(end.number, m.number), Op: m.op, Flags: m.flags, Imm: m.imm,
+		ID: sendID(end.number, m.number), Op: m.op, Imm: m.imm, Signaled: m.signaled,
+		Fence: m.fence, Solicited: m.solicited, Inline: m.inline,
 		SGList: m.local.sges(),
 	}
 	if end.session.service == transport.UD {
@@ -95,7 +96,7 @@ func (end *peerEnd) request(m *message) *transport.WorkRequest {
 		}
 	}
 	switch {
-	case m.flags&transport.Inline != 0:
+	case m.inline:
 		wr.Data = make([]byte, m.size)
 		m.key.fill(wr.Data, 0)
 		wr.SGList = nil

@@ -31,7 +31,8 @@ func (s *session) startWhenResolved() {
 
 // peerMAC returns the MAC address that the end's host has resolved for its peer.
 func (end *peerEnd) peerMAC() (mac [6]byte, known bool) {
-	entry, err := end.node.endpoint.Neighbors().Resolve(end.peer.node.address(end.session.v6),
+	entry, err := end.node.endpoint.Setup().Neighbors().Resolve(
+		end.peer.node.address(end.session.v6),
 		end.session.sim.net.Now())
 	if err != nil {
 		end.failf(nil, "%v", err)
@@ -53,5 +54,5 @@ func (end *peerEnd) hadWrongMAC() bool {
 	}
 	mac, known := end.peerMAC()
 	return !known || mac != [6]byte(end.peer.node.host.NIC().Info().MAC) ||
-		end.node.endpoint.Neighbors().Counters().MACChanges > 0
+		end.node.endpoint.Setup().Neighbors().Counters().MACChanges > 0
 }

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -58,7 +60,7 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 	case r < 0.18:
 		s.service = transport.UC
 	}
-	s.selective, s.sackBits = r.chance(0.6), 32*uint16(logUniform(r, 1, wire.MaxSACKBits/32))
+	s.selective, s.sackBits = r.chance(0.6), 32*uint16(logUniform(r, 1, extension.MaxSACKBits/32))
 	if p.mode.hasAdmission() {
 		s.service = transport.RC
 	}
@@ -68,9 +70,9 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 	case recoverSelective:
 		s.selective = true
 	}
-	most := transport.PathMTUFor(p.parts.MTU)
-	s.mtu = min(most, pick(r, transport.MTU256, transport.MTU512, transport.MTU1024,
-		transport.MTU1024, transport.MTU2048, transport.MTU4096, transport.MTU4096))
+	most := endpoint.PathMTUFor(p.parts.MTU)
+	s.mtu = min(most, pick(r, 256, 512, units.KiB,
+		units.KiB, 2*units.KiB, 4*units.KiB, 4*units.KiB))
 	if s.service == transport.UD {
 		s.mtu = most
 	}
@@ -96,8 +98,8 @@ func (p *plan) newSession(r rng, hosts [2]int, first units.Time) *session {
 // drawReadLimits draws the number of READs and atomics that one end may have outstanding and the
 // number that its peer serves.
 func drawReadLimits(r rng) (reads, serves int) {
-	reads = logUniform(r, 1, transport.MaxRdAtomic)
-	return reads, uniform(r, reads, transport.MaxRdAtomic)
+	reads = logUniform(r, 1, endpoint.MaxRdAtomic)
+	return reads, uniform(r, reads, endpoint.MaxRdAtomic)
 }
 
 // open creates the queue pairs and connects them if both hosts are running. If one is stopped, the
@@ -161,7 +163,7 @@ func (end *peerEnd) offer() wire.Offer {
 	if end.creditGate != nil {
 		return end.qp.Offer()
 	}
-	o := end.node.endpoint.Offer()
+	o := end.node.endpoint.Setup().Offer()
 	if end.tokenGate != nil {
 		o.Features |= wire.FeatureToken
 	}
@@ -176,20 +178,15 @@ func (end *peerEnd) connect(pkey uint16, agreement wire.Agreement) {
 	if s.v6 {
 		path.FlowLabel = uint32(end.number)
 	}
-	err := end.qp.Connect(
-		transport.InitAttr{Access: transport.RemoteWrite | transport.RemoteRead |
-			transport.RemoteAtomic, PKey: pkey, QKey: qkey},
-		transport.RTRAttr{
-			Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
-			MaxDestRdAtomic: end.servedReads, MinRNRTimer: end.rnrTimer,
-			Extension: agreement,
-		},
-		transport.RTSAttr{
-			SendPSN: end.psn, Timeout: end.timeout, RetryCount: end.retries, RNRRetry: end.rnrRetry,
-			MaxRdAtomic: end.maxReads,
-			RTOLow:      end.rtoLow, RTOHigh: end.rtoHigh, MaxInFlight: end.inFlight,
-			Reordering: s.reordering,
-		})
+	err := end.qp.Connect(transport.QPAttr{
+		Access: transport.RemoteWrite | transport.RemoteRead | transport.RemoteAtomic,
+		PKey:   pkey, QKey: qkey,
+		Path: path, PathMTU: s.mtu, DestQPN: peer.qp.Num, RecvPSN: peer.psn,
+		MaxDestRdAtomic: end.servedReads, MinRNRTimer: end.rnrTimer, Extension: agreement,
+		SendPSN: end.psn, Timeout: end.timeout, RetryCount: end.retries, RNRRetry: end.rnrRetry,
+		MaxRdAtomic: end.maxReads, RTOLow: end.rtoLow, RTOHigh: end.rtoHigh,
+		MaxInFlight: end.inFlight, Reordering: s.reordering,
+	})
 	if err == nil && s.service == transport.UD {
 		end.handle, err = end.node.endpoint.CreateAH(end.node.domain, path)
 	}

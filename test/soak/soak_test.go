@@ -93,7 +93,7 @@ func TestViolationsDetected(t *testing.T) {
 			end.node.host.NIC().Alloc(one[:])
 		}, "1 buffers of the NIC were not freed"},
 		{"a queue pair fails", func(_ *simulation, end *peerEnd) {
-			end.qp.ToError()
+			_ = end.qp.Modify(transport.Errored, transport.QPAttr{})
 		}, "flushed before any failure"},
 		{"a queue pair is destroyed", func(_ *simulation, end *peerEnd) {
 			end.peer.qp.Destroy()
@@ -175,7 +175,7 @@ func expectProblem(t *testing.T, p *plan, at units.Time, do func(*simulation, *p
 }
 
 // faultFreePlan returns a plan of one reliable session with many messages and no faults.
-func faultFreePlan(op transport.SendOp) *plan {
+func faultFreePlan(op transport.Op) *plan {
 	r := newRNG(1, 1)
 	p := &plan{kind: kinds[0], parts: fabric.Parts{Config: fabric.Config{MTU: 4200}},
 		traits: make([]hostTraits, 2)}
@@ -183,7 +183,7 @@ func faultFreePlan(op transport.SendOp) *plan {
 	p.topology.addLink(link)
 	p.topology.star(link, 2)
 	s := p.newSession(r, [2]int{0, 1}, 0)
-	s.service, s.mtu = transport.RC, transport.MTU1024
+	s.service, s.mtu = transport.RC, units.KiB
 	for range 100 {
 		m := s.ends[0].drawMessage(r, 0, 0)
 		m.op, m.size = op, 20000

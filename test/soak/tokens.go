@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -88,7 +89,8 @@ func (end *peerEnd) admit() error {
 	if gates == nil {
 		return nil
 	}
-	return end.qp.Admit(cc.AllOf(gates...), granters...)
+	return end.qp.Modify(transport.Init,
+		transport.QPAttr{Gate: cc.AllOf(gates...), Granters: granters})
 }
 
 // checkedGate counts the bytes that a gate lets pass and checks the bound of its unscheduled phase.

@@ -19,7 +19,7 @@ const (
 // drawTraffic draws sessions and their scripts from the flows of a workload.
 func (p *plan) drawTraffic(r rng) error {
 	packets := logUniform(r, 100, maxPackets)
-	most := min(maxBytes, units.Bytes(packets)*transport.MTU4096)
+	most := min(maxBytes, units.Bytes(packets)*4*units.KiB)
 	if r.chance(0.03) {
 		most = maxMessageBytes
 	}
@@ -195,9 +195,9 @@ func (m *message) follow(before *message) {
 	case m.op == transport.OpRead && before.op == transport.OpWrite:
 		m.readsBack, m.size = before, before.size
 	case before.op == transport.OpRead && (m.op == transport.OpSend || m.op == transport.OpWrite) &&
-		m.flags&transport.Inline == 0 && before.size <= m.size:
+		!m.inline && before.size <= m.size:
 		m.resends, m.size = before, before.size
-		m.flags |= transport.Fence
+		m.fence = true
 	}
 }
 
@@ -207,17 +207,17 @@ func (end *peerEnd) drawFlags(r rng, m *message) {
 	blind := end.session.service != transport.RC &&
 		(m.number%end.depth == end.depth-1 || m.number == len(end.script)-1)
 	if blind || r.chance(end.signals) {
-		m.flags |= transport.Signaled
+		m.signaled = true
 	}
 	if r.chance(0.1) {
-		m.flags |= transport.Fence
+		m.fence = true
 	}
 	if r.chance(0.2) {
-		m.flags |= transport.Solicited
+		m.solicited = true
 	}
 	if m.op < transport.OpRead && m.mistake != mistakeLocalKey && m.size <= end.inline &&
 		r.chance(0.6) {
-		m.flags |= transport.Inline
+		m.inline = true
 	}
 }
 

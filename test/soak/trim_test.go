@@ -48,7 +48,7 @@ func incast() *plan {
 	p.topology.star(link, 3)
 	for from := range 2 {
 		s := p.newSession(r, [2]int{from, 2}, 0)
-		s.service, s.mtu, s.class, s.begin = transport.UC, transport.MTU1024, 0, 0
+		s.service, s.mtu, s.class, s.begin = transport.UC, units.KiB, 0, 0
 		for i := range 100 {
 			m := s.ends[0].drawMessage(r, 0, 0)
 			m.op, m.size = transport.OpSendImm, 8+1000*(i%2)

@@ -8,18 +8,19 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-func aCreditTLV(f wire.CreditFlags) wire.Credit {
-	c := wire.Credit(make([]byte, wire.CreditLen))
+func aCreditTLV(f extension.CreditFlags) extension.Credit {
+	c := extension.Credit(make([]byte, extension.CreditLen))
 	c.Set(f, 0xfe, 1<<26, 1<<63+1<<33+7)
 	return c
 }
 
-func aHostTLV() wire.Host {
-	h := wire.Host(make([]byte, wire.HostLen))
+func aHostTLV() extension.Host {
+	h := extension.Host(make([]byte, extension.HostLen))
 	h.Set(1234*units.Nanosecond, units.Second)
 	return h
 }
@@ -28,9 +29,10 @@ func aHostTLV() wire.Host {
 func aCredit(t *testing.T, family int) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.CREDIT, PSN: 5},
 		func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, wire.CreditLen)
+			wire.View[wire.XCH](ext).Set(0xbeef, extension.CreditLen)
 			copy(ext[wire.XCHLen:],
-				aCreditTLV(wire.CreditAsks|wire.CreditBeyondDDIO|wire.CreditApproaching))
+				aCreditTLV(extension.CreditAsks|extension.CreditBeyondDDIO|
+					extension.CreditApproaching))
 		}, nil)
 }
 
@@ -44,7 +46,8 @@ func TestCredits(t *testing.T) {
 	other := aHostTLV()
 	other[3] = 2 // a future kind
 	frames := [][]byte{aCredit(t, 0), aCredit(t, 1), example,
-		anXACK(t, bothFamilies[0], 9, aCreditTLV(wire.CreditIdle)), anXACK(t, bothFamilies[1], 9,
+		anXACK(t, bothFamilies[0], 9, aCreditTLV(extension.CreditIdle)), anXACK(t, bothFamilies[1],
+			9,
 			slices.Concat([]byte(aHostTLV()), aCreditTLV(0)))}
 	lines := []string{"^CREDIT: 67108864 lines, 9223372045444710407 returned asks beyond-ddio " +
 		"approaching$", "^CREDIT: ", "^CREDIT: 12288 lines, 4096 returned idle$", "^XACK ",

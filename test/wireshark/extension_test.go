@@ -15,6 +15,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -54,17 +55,21 @@ func extended(t *testing.T, r recording, more ...string) []dissected {
 func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	t.Helper()
 	want := map[string]string{
-		"goroce.opcode": fmt.Sprint(uint8(p.Op)), "goroce.version": fmt.Sprint(p.XCH().Version()),
-		"goroce.tlvs": fmt.Sprint(p.XCH().TLVLen() / 4),
-		"goroce.tag":  fmt.Sprint(p.XCH().Tag()),
+		"goroce.opcode":  fmt.Sprint(uint8(p.Op)),
+		"goroce.version": fmt.Sprint(p.XCH().Version >> 4),
+		"goroce.tlvs":    fmt.Sprint(p.XCH().TLVLen() / 4),
+		"goroce.tag":     fmt.Sprint(p.XCH().Tag.Get()),
 	}
 	var kinds, lengths, contents []string
 	for tlvs := []byte(p.TLVs()); len(tlvs) > 0; tlvs = tlvs[4*int(tlvs[1]):] {
 		kinds, lengths = append(kinds, fmt.Sprint(tlvs[0])), append(lengths, fmt.Sprint(tlvs[1]))
-		if k := wire.TLVType(tlvs[0]); k != wire.TLVBolt && k != wire.TLVBoltEcho &&
-			k != wire.TLVSack && k != wire.TLVInt && k != wire.TLVINTEcho && k != wire.TLVECNEcho &&
-			k != wire.TLVTiming && (k != wire.TLVGap || p.Gap() == nil) && k != wire.TLVCredit &&
-			k != wire.TLVHost {
+		if k := extension.TLVType(tlvs[0]); k != extension.TLVBolt && k != extension.TLVBoltEcho &&
+			k != extension.TLVSack && k != extension.TLVInt && k != extension.TLVINTEcho &&
+			k != extension.TLVECNEcho &&
+			k != extension.TLVTiming &&
+			(k != extension.TLVGap || extension.TLVs(p.TLVs()).Gap() == nil) &&
+			k != extension.TLVCredit &&
+			k != extension.TLVHost {
 			contents = append(contents, hex.EncodeToString(tlvs[2:4*int(tlvs[1])]))
 		}
 	}
@@ -76,40 +81,40 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 	set("goroce.tlv.type", kinds)
 	set("goroce.tlv.length", lengths)
 	set("goroce.tlv.content", contents)
-	if s := p.SACK(); s != nil {
+	if s := extension.TLVs(p.TLVs()).SACK(); s != nil {
 		want["goroce.sack.bits"], want["goroce.sack.map"] = fmt.Sprint(s.Len()),
 			hex.EncodeToString(s[4:])
 		here, missing := said(s, p.PSN)
 		set("goroce.sack.here", here)
 		set("goroce.sack.missing", missing)
 	}
-	if x := p.Timing(); x != nil {
+	if x := extension.TLVs(p.TLVs()).Timing(); x != nil {
 		want["goroce.timing.ttl"], want["goroce.timing.psn"] = fmt.Sprint(x.TTL()),
-			fmt.Sprintf("0x%06x", uint32(x.PSN()))
+			fmt.Sprintf("0x%06x", uint32(wire.PSN(x.PSN())))
 		want["goroce.timing.residence"] = fmt.Sprint(int64(x.Residence() / units.Nanosecond))
 		want["goroce.timing.arrived"] = fmt.Sprint(int64(x.Arrived() / units.Nanosecond))
 	}
-	if g := p.Gap(); g != nil {
+	if g := extension.TLVs(p.TLVs()).Gap(); g != nil {
 		want["goroce.gap.gap"],
 			want["goroce.gap.away"] = fmt.Sprint(int64(g.Gap()/units.Nanosecond)),
 			fmt.Sprint(int64(g.Away()/units.Nanosecond))
 	}
-	if c := p.Credit(); c != nil {
+	if c := extension.TLVs(p.TLVs()).Credit(); c != nil {
 		want["goroce.credit.flags"] = fmt.Sprint(uint8(c.Flags()))
 		want["goroce.credit.epoch"], want["goroce.credit.lines"] = fmt.Sprint(c.Epoch()),
 			fmt.Sprint(c.Lines())
 		want["goroce.credit.returned"] = fmt.Sprint(c.Returned())
 	}
-	if h := p.Host(); h != nil {
+	if h := extension.TLVs(p.TLVs()).Host(); h != nil {
 		waited, served, _ := h.Residence()
 		want["goroce.host.waited"],
 			want["goroce.host.served"] = fmt.Sprint(int64(waited/units.Nanosecond)),
 			fmt.Sprint(int64(served/units.Nanosecond))
 	}
-	if e := p.ECNEcho(); e != nil {
+	if e := extension.TLVs(p.TLVs()).ECNEcho(); e != nil {
 		want["goroce.ecn.marked"] = fmt.Sprint(e.Marked())
 	}
-	records := func(count int, record func(int) wire.INTRecord) {
+	records := func(count int, record func(int) extension.INTRecord) {
 		var ports, rates, times, sent, queues []string
 		for n := range count {
 			r := record(n)
@@ -124,34 +129,34 @@ func compareExtension(t *testing.T, about string, d dissected, p *wire.Packet) {
 			set("goroce.int."+field, values)
 		}
 	}
-	if i := p.INT(); i != nil {
+	if i := extension.TLVs(p.TLVs()).INT(); i != nil {
 		want["goroce.int.filled"], want["goroce.int.fits"] = fmt.Sprint(i.Filled()),
 			fmt.Sprint(i.Fits())
 		records(i.Filled(), i.Record)
 	}
-	if x := p.INTEcho(); x != nil {
+	if x := extension.TLVs(p.TLVs()).INTEcho(); x != nil {
 		want["goroce.int_echo.records"], want["goroce.int_echo.psn"] = fmt.Sprint(x.Records()),
-			fmt.Sprintf("0x%06x", uint32(x.PSN()))
+			fmt.Sprintf("0x%06x", uint32(wire.PSN(x.PSN())))
 		records(x.Records(), x.Record)
 	}
-	report := func(r wire.QueueReport) {
+	report := func(r extension.QueueReport) {
 		want["goroce.bolt.rate"],
 			want["goroce.bolt.drain"] = fmt.Sprint(int64(r.Rate/(100*units.Mbps))),
 			fmt.Sprint(int64(r.Drain/units.Nanosecond))
 	}
-	if x := p.Bolt(); x != nil {
+	if x := extension.TLVs(p.TLVs()).Bolt(); x != nil {
 		want["goroce.bolt.flags"], want["goroce.bolt.sender"] = fmt.Sprint(uint8(x.Flags())),
-			fmt.Sprintf("0x%06x", uint32(x.Sender()))
+			fmt.Sprintf("0x%06x", uint32(wire.QPN(x.Sender())))
 		report(x.Report())
 	}
-	if x := p.BoltEcho(); x != nil {
+	if x := extension.TLVs(p.TLVs()).BoltEcho(); x != nil {
 		c := x.Counts()
 		want["goroce.bolt.ai"], want["goroce.bolt.inc"], want["goroce.bolt.dec"] = fmt.Sprint(c.AI),
 			fmt.Sprint(c.INC), fmt.Sprint(c.DEC)
 		report(c.Report)
 	}
 	if p.Op == wire.SRC {
-		report(p.Report())
+		report(extension.Report(p.Body()))
 	}
 	if p.Op == wire.XDATA {
 		want["goroce.inner"] = fmt.Sprint(uint8(p.Inner()))
@@ -183,7 +188,7 @@ func decimal(values []string) (all []string) {
 }
 
 // said returns the dissector's text for a SACK in an ACK with this PSN.
-func said(s wire.SACK, acked wire.PSN) (here, missing []string) {
+func said(s extension.SACK, acked wire.PSN) (here, missing []string) {
 	var in, out []wire.PSN
 	out = append(out, acked.Add(1))
 	for i := range s.Top() {
@@ -251,8 +256,8 @@ func TestSelectiveRepeat(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t, f.addrs, f.vlan,
 				packet.FaultOptions{Seed: 1, Send: packet.FaultRates{Lose: 0.1}})
-			x, y := p.connected(transport.RC, transport.MTU256, true)
-			for _, op := range []transport.SendOp{transport.OpWrite, transport.OpRead,
+			x, y := p.connected(transport.RC, 256, true)
+			for _, op := range []transport.Op{transport.OpWrite, transport.OpRead,
 				transport.OpSend} {
 				if op == transport.OpSend {
 					y.recv(p, 50000)
@@ -292,18 +297,18 @@ func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payl
 	t.Helper()
 	tlvs := 0
 	if records > 0 {
-		tlvs = wire.INTLen(records)
+		tlvs = extension.INTLen(records)
 	}
 	behind := make([]byte, tlvs+int(inner.Info().Ext)+payload)
 	if records > 0 {
-		wire.INT(behind[:tlvs]).Init(records)
+		extension.INT(behind[:tlvs]).Init(records)
 	}
 	for i := range behind[tlvs:] {
 		behind[tlvs+i] = byte(i*3 + 5)
 	}
 	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, Flags: wire.AckReq, PSN: 0xfffffe},
 		func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, tlvs)
+			wire.View[wire.XCH](ext).Set(0xbeef, tlvs)
 			wire.SetInner(ext[wire.XCHLen:], inner)
 		}, behind)
 }
@@ -312,7 +317,7 @@ func anXDATA(t *testing.T, addrs [2]netip.Addr, inner wire.Opcode, records, payl
 func anXACK(t *testing.T, addrs [2]netip.Addr, psn wire.PSN, tlvs []byte) []byte {
 	t.Helper()
 	return built(t, addrs, 0x1234, wire.Fields{Op: wire.XACK, PSN: psn}, func(ext []byte) {
-		wire.XCH(ext).Set(0xbeef, len(tlvs))
+		wire.View[wire.XCH](ext).Set(0xbeef, len(tlvs))
 		wire.View[wire.AETH](ext[wire.XCHLen:]).Set(wire.SyndromeAck, 77)
 	}, tlvs)
 }
@@ -325,7 +330,7 @@ func TestTelemetry(t *testing.T) {
 			if i := op.Info(); !i.Valid || i.Kind == wire.CNPKind {
 				continue
 			}
-			records := int(op) % (wire.MaxINTRecords + 1)
+			records := int(op) % (extension.MaxINTRecords + 1)
 			payload := 0
 			if op.Info().Payload {
 				payload = 41
@@ -333,39 +338,41 @@ func TestTelemetry(t *testing.T) {
 			frame := anXDATA(t, addrs, op, records, payload)
 			for i := range records / 2 {
 				require.True(t,
-					wire.StampINT(frame, wire.INTRecord{Port: uint16(op)<<8 | uint16(i),
-						Rate: units.BitRate(i+1) * 100 * units.Gbps,
-						Time: units.Time(0).Add(units.Duration(i) * 1234567 * units.Nanosecond),
-						Sent: 1<<32 - 1, Queue: units.Bytes(1000 * i)}))
+					extension.Stamp(wire.SwitchTLV(frame),
+						extension.INTRecord{Port: uint16(op)<<8 | uint16(i),
+							Rate: units.BitRate(i+1) * 100 * units.Gbps,
+							Time: units.Time(0).Add(units.Duration(i) * 1234567 * units.Nanosecond),
+							Sent: 1<<32 - 1, Queue: units.Bytes(1000 * i)}))
 			}
 			frames = append(frames, frame)
 		}
-		sack := wire.SACK(make([]byte, wire.SACKLen(wire.MaxSACKBits)))
-		sack.Init(wire.MaxSACKBits)
+		sack := extension.SACK(make([]byte, extension.SACKLen(extension.MaxSACKBits)))
+		sack.Init(extension.MaxSACKBits)
 		sack.SetBits(0, 0b1011)
 		sack.SetBits(15, 1<<31|1<<30)
-		timing := wire.Timing(make([]byte, wire.TimingLen))
-		timing.Set(0xfffffe, 61, 123456*units.Nanosecond, units.Time(0).Add(5*units.Second))
-		gap := wire.Gap(make([]byte, wire.GapLen))
+		timing := extension.Timing(make([]byte, extension.TimingLen))
+		timing.Set(uint32(0xfffffe), 61, 123456*units.Nanosecond, units.Time(0).Add(5*units.Second))
+		gap := extension.Gap(make([]byte, extension.GapLen))
 		gap.Set(20*units.Microsecond, 300*units.Nanosecond)
-		longest := wire.Gap(make([]byte, wire.GapLen))
+		longest := extension.Gap(make([]byte, extension.GapLen))
 		longest.Set(units.Forever, 5*units.Second)
 		frames = append(frames, anXACK(t, addrs, 9, slices.Concat([]byte(timing), gap)),
 			anXACK(t, addrs, 10, longest))
 		skipped := []byte{0x80, 1, 2, 3}
-		echo := wire.ECNEcho(make([]byte, wire.ECNEchoLen))
+		echo := extension.ECNEcho(make([]byte, extension.ECNEchoLen))
 		echo.Set(1<<32 - 2)
 		frames = append(frames, anXACK(t, addrs, 7, echo))
 		stamped := anXDATA(t, addrs, wire.RCSendOnly, 3, 8)
 		for i := range 2 {
 			require.True(t,
-				wire.StampINT(stamped, wire.INTRecord{Port: uint16(i), Rate: 400 * units.Gbps,
-					Sent: 12345, Queue: 678}))
+				extension.Stamp(wire.SwitchTLV(stamped),
+					extension.INTRecord{Port: uint16(i), Rate: 400 * units.Gbps,
+						Sent: 12345, Queue: 678}))
 		}
 		var brought wire.Packet
 		require.NoError(t, brought.Parse(stamped))
-		back := wire.INTEcho(make([]byte, wire.INTEchoLen(2)))
-		back.Set(brought.INT(), 0xfffffe)
+		back := extension.INTEcho(make([]byte, extension.INTEchoLen(2)))
+		back.Set(extension.TLVs(brought.TLVs()).INT(), uint32(0xfffffe))
 		frames = append(frames, anXACK(t, addrs, 8, back))
 		frames = append(frames,
 			anXACK(t, addrs, 0xfffffc, slices.Concat([]byte(timing), sack, skipped,
@@ -384,18 +391,18 @@ func TestTelemetry(t *testing.T) {
 func TestBolt(t *testing.T) {
 	var frames [][]byte
 	for _, addrs := range bothFamilies {
-		flags := wire.Bolt(make([]byte, wire.BoltLen))
-		flags.Set(wire.BoltINC|wire.BoltAI, 0x123456)
+		flags := extension.Bolt(make([]byte, extension.BoltLen))
+		flags.Set(extension.BoltINC|extension.BoltAI, uint32(0x123456))
 		data := built(t, addrs, 0x1234, wire.Fields{Op: wire.XDATA, PSN: 7}, func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, wire.BoltLen)
+			wire.View[wire.XCH](ext).Set(0xbeef, extension.BoltLen)
 			wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
 		}, slices.Concat(flags, []byte("some payload")))
-		report := wire.QueueReport{Drain: 2345 * units.Nanosecond, Rate: 400 * units.Gbps}
-		src := wire.BuildSRC(make([]byte, wire.MaxSRC), data, 0xe0, report)
+		report := extension.QueueReport{Drain: 2345 * units.Nanosecond, Rate: 400 * units.Gbps}
+		src := wire.BuildSRC(make([]byte, 128), data, 0xe0, report.Bytes())
 		queued := slices.Clone(data)
-		wire.FindBolt(queued).Congest(report)
-		echo := wire.BoltEcho(make([]byte, wire.BoltEchoLen))
-		echo.Set(wire.BoltCounts{AI: 3, INC: 1<<32 - 2, DEC: 5, Report: report})
+		extension.AsBolt(wire.SwitchTLV(queued)).Congest(report)
+		echo := extension.BoltEcho(make([]byte, extension.BoltEchoLen))
+		echo.Set(extension.BoltCounts{AI: 3, INC: 1<<32 - 2, DEC: 5, Report: report})
 		frames = append(frames, data, queued, src, anXACK(t, addrs, 7, echo))
 	}
 	for i, d := range extended(t, recordFrames(t, frames...)) {
@@ -416,12 +423,12 @@ func TestErrors(t *testing.T) {
 	}
 	t.Logf("-seed=%d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	sack := wire.SACK(make([]byte, wire.SACKLen(64)))
+	sack := extension.SACK(make([]byte, extension.SACKLen(64)))
 	sack.Init(64)
 	sack.SetBits(0, 5)
 	base := [][]byte{
 		anXACK(t, bothFamilies[0], 9, slices.Concat(sack, []byte{0x81, 1, 0, 0, 0, 1, 0, 0})),
-		anXACK(t, bothFamilies[1], 9, slices.Concat([]byte(aCreditTLV(wire.CreditIdle)),
+		anXACK(t, bothFamilies[1], 9, slices.Concat([]byte(aCreditTLV(extension.CreditIdle)),
 			aHostTLV())), aCredit(t, 0),
 		anXDATA(t, bothFamilies[1], wire.RCSendOnly, 2, 64), anXDATA(t, bothFamilies[0],
 			wire.RCSendOnly, 0, 64),
@@ -457,7 +464,7 @@ func TestErrors(t *testing.T) {
 
 // A capture of the first bytes of each frame must be dissected as far as possible, without errors.
 func TestCutFrames(t *testing.T) {
-	sack := wire.SACK(make([]byte, wire.SACKLen(64)))
+	sack := extension.SACK(make([]byte, extension.SACKLen(64)))
 	sack.Init(64)
 	sack.SetBits(0, 5)
 	frames := [][]byte{anXACK(t, bothFamilies[0], 9, sack),
@@ -485,7 +492,7 @@ func TestRemarks(t *testing.T) {
 		return frame
 	}
 	send := func() []byte { return anXDATA(t, addrs, wire.RCSendOnly, 1, 8) }
-	timing := append([]byte{byte(wire.TLVTiming), 4}, make([]byte, 14)...)
+	timing := append([]byte{byte(extension.TLVTiming), 4}, make([]byte, 14)...)
 	short := built(t, addrs, 1, wire.Fields{Op: wire.RCSendOnly}, nil, []byte{1, 2, 3, 4})
 	cases := []struct {
 		name  string

@@ -114,10 +114,10 @@ func (p *pair) everyVerb() {
 		require.Equal(p.t, transport.StatusSuccess, s)
 	}
 	for _, kind := range []transport.QPType{transport.RC, transport.UC} {
-		x, y := p.connected(kind, transport.MTU1024, false)
+		x, y := p.connected(kind, units.KiB, false)
 		for _, n := range []int{0, 5, 2000, 3000} {
 			sges := []transport.SGE{x.mr.SGE(0, n)}
-			for _, op := range []transport.SendOp{transport.OpSend, transport.OpSendImm,
+			for _, op := range []transport.Op{transport.OpSend, transport.OpSendImm,
 				transport.OpSendInv, transport.OpWrite, transport.OpWriteImm} {
 				if op == transport.OpSendInv && kind != transport.RC {
 					continue
@@ -127,7 +127,7 @@ func (p *pair) everyVerb() {
 				}
 				extra, err := y.ep.RegisterMemory(y.pd, make([]byte, 8), transport.RemoteInvalidate)
 				require.NoError(p.t, err)
-				ok(x.send(p, transport.WorkRequest{Op: op, Flags: transport.Solicited, SGList: sges,
+				ok(x.send(p, transport.WorkRequest{Op: op, Solicited: true, SGList: sges,
 					Imm: 0x01020304, InvalidateKey: extra.RKey,
 					RemoteAddr: y.mr.Addr + 1<<16, RKey: y.mr.RKey}))
 			}
@@ -137,7 +137,7 @@ func (p *pair) everyVerb() {
 			}
 		}
 		if kind == transport.RC {
-			for _, op := range []transport.SendOp{transport.OpCmpSwap, transport.OpFetchAdd} {
+			for _, op := range []transport.Op{transport.OpCmpSwap, transport.OpFetchAdd} {
 				ok(x.send(p, transport.WorkRequest{Op: op, SGList: []transport.SGE{x.mr.SGE(0, 8)},
 					RemoteAddr: y.mr.Addr, RKey: y.mr.RKey,
 					CompareAdd: 0x1122334455667788, Swap: 0x99aabbccddeeff00}))
@@ -146,12 +146,11 @@ func (p *pair) everyVerb() {
 	}
 	x, y := p.side(p.a, transport.UD), p.side(p.b, transport.UD)
 	for _, s := range []*side{x, y} {
-		require.NoError(p.t, s.qp.Connect(transport.InitAttr{QKey: qkey}, transport.RTRAttr{},
-			transport.RTSAttr{SendPSN: 7}))
+		require.NoError(p.t, s.qp.Connect(transport.QPAttr{QKey: qkey, SendPSN: 7}))
 	}
 	ah, err := p.a.CreateAH(x.pd, transport.AddressVector{IP: p.addrs[1].Addr(), HopLimit: 9})
 	require.NoError(p.t, err)
-	for _, op := range []transport.SendOp{transport.OpSend, transport.OpSendImm} {
+	for _, op := range []transport.Op{transport.OpSend, transport.OpSendImm} {
 		ok(x.send(p, transport.WorkRequest{Op: op, SGList: []transport.SGE{x.mr.SGE(0, 501)},
 			Imm: 0xfffefdfc, AH: ah, RemoteQPN: y.qp.Num, RemoteQKey: qkey}))
 	}
@@ -159,18 +158,18 @@ func (p *pair) everyVerb() {
 
 // everyAnswer makes a responder send every NAK. (Packet loss causes that of a sequence error.)
 func (p *pair) everyAnswer() {
-	x, y := p.connected(transport.RC, transport.MTU1024, false)
+	x, y := p.connected(transport.RC, units.KiB, false)
 	require.NoError(p.t,
 		x.qp.PostSend(&transport.WorkRequest{Op: transport.OpSend,
 			SGList: []transport.SGE{x.mr.SGE(0, 5)}}))
-	p.run(func() bool { return p.b.Counters().RNRSent > 0 })
+	p.run(func() bool { return p.b.Stats().RNRSent > 0 })
 	y.recv(p, 5)
 	p.run(func() bool { return x.poll() > 0 })
 	y.recv(p, 5)
 	require.Equal(p.t, transport.StatusRemInvReqErr,
 		x.send(p, transport.WorkRequest{Op: transport.OpSend,
 			SGList: []transport.SGE{x.mr.SGE(0, 50)}}))
-	x, y = p.connected(transport.RC, transport.MTU256, false)
+	x, y = p.connected(transport.RC, 256, false)
 	require.Equal(p.t, transport.StatusRemAccessErr,
 		x.send(p, transport.WorkRequest{Op: transport.OpWrite,
 			SGList:     []transport.SGE{x.mr.SGE(0, 5)},
@@ -180,7 +179,7 @@ func (p *pair) everyAnswer() {
 // pings sends a an echo request and a request for its address.
 func (p *pair) pings(vlan uint16) {
 	src, dst := p.addrs[1].Addr(), p.addrs[0].Addr()
-	mac := func(e *transport.Endpoint) []byte { m := e.MAC(); return m[:] }
+	mac := func(e *transport.Endpoint) []byte { m := e.Query().MAC; return m[:] }
 	eth := &layers.Ethernet{SrcMAC: mac(p.b), DstMAC: mac(p.a),
 		EthernetType: layers.EthernetTypeIPv4}
 	stack := []gopacket.SerializableLayer{eth}

@@ -46,14 +46,14 @@ func (p *pair) run(done func() bool) {
 	p.t.Helper()
 	end := p.now.Add(10 * units.Second)
 	for !done() {
-		before := p.a.Activity() + p.b.Activity()
+		before := p.a.Loop().Activity() + p.b.Loop().Activity()
 		next := units.Earlier(p.a.Poll(p.now), p.b.Poll(p.now))
 		if soon := p.now.Add(units.Microsecond); next.Before(soon) ||
-			p.a.Activity()+p.b.Activity() != before {
+			p.a.Loop().Activity()+p.b.Loop().Activity() != before {
 			next = soon
 		}
-		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Counters(),
-			p.b.Counters())
+		require.True(p.t, next.Before(end), "no further event: a %+v\nb %+v", p.a.Stats(),
+			p.b.Stats())
 		p.now = next
 	}
 }
@@ -106,20 +106,20 @@ func (p *pair) connected(kind transport.QPType, mtu units.Bytes, extended bool) 
 	x, y = p.side(p.a, kind), p.side(p.b, kind)
 	var agreed [2]wire.Agreement
 	if extended {
-		of, theirs := p.a.Offer(), p.b.Offer()
+		of, theirs := p.a.Setup().Offer(), p.b.Setup().Offer()
 		agreed = [2]wire.Agreement{wire.Agree(of, theirs), wire.Agree(theirs, of)}
 		require.NotZero(p.t, agreed[0])
 	}
 	psns := [2]wire.PSN{0xfffffa, 0x123456} // one wraps
 	for i, s := range []*side{x, y} {
-		require.NoError(p.t, s.qp.Connect(
-			transport.InitAttr{Access: access, QKey: qkey},
-			transport.RTRAttr{Path: transport.AddressVector{IP: p.addrs[1-i].Addr(),
-				TrafficClass: 26<<2 | 2, FlowLabel: 0x12345}, PathMTU: mtu,
-				DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i], MaxDestRdAtomic: 4,
-				MinRNRTimer: 1, Extension: agreed[i]},
-			transport.RTSAttr{SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7,
-				MaxRdAtomic: 4}))
+		require.NoError(p.t, s.qp.Connect(transport.QPAttr{
+			Access: access, QKey: qkey,
+			Path: transport.AddressVector{IP: p.addrs[1-i].Addr(), TrafficClass: 26<<2 | 2,
+				FlowLabel: 0x12345},
+			PathMTU: mtu, DestQPN: []*side{y, x}[i].qp.Num, RecvPSN: psns[1-i],
+			MaxDestRdAtomic: 4, MinRNRTimer: 1, Extension: agreed[i],
+			SendPSN: psns[i], Timeout: 5, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 4,
+		}))
 	}
 	return x, y
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -18,23 +19,24 @@ var fieldsOfProbe = []string{"goroce.opcode", "goroce.version", "goroce.tlvs", "
 	"goroce.probe.ttl", "goroce.probe.tos", "goroce.probe.gap"}
 
 // aProbe returns a PROBE or PROBE_ACK, with the bytes that follow the probe field.
-func aProbe(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode) []byte {
+func aProbe(t *testing.T, family int, op wire.Opcode, mode extension.ProbeMode) []byte {
 	return aProbeAfter(t, family, op, mode, 0)
 }
 
 // aProbeAfter returns a probe whose response reports a poll gap.
-func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode,
+func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode extension.ProbeMode,
 	gap units.Duration) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe},
 		func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, 0)
-			f := wire.ProbeField(ext[wire.XCHLen:][:wire.ProbeLen])
+			wire.View[wire.XCH](ext).Set(0xbeef, 0)
+			f := extension.ProbeField(ext[wire.XCHLen:][:extension.ProbeLen])
 			f.Set(mode, 200, units.Time(0).Add(123456789*units.Nanosecond))
 			if op == wire.ProbeAck {
-				wire.ProbeEcho(ext[wire.XCHLen:][:wire.ProbeEchoLen]).Set(f, 850*units.Nanosecond,
+				extension.ProbeEcho(ext[wire.XCHLen:][:extension.ProbeEchoLen]).Set(f,
+					850*units.Nanosecond,
 					units.Time(0).Add(units.Second), 62, 0x6b)
 				f[0] = uint8(mode)
-				wire.ProbeEcho(ext[wire.XCHLen:][:wire.ProbeEchoLen]).SetGap(gap)
+				extension.ProbeEcho(ext[wire.XCHLen:][:extension.ProbeEchoLen]).SetGap(gap)
 			}
 		}, nil)
 }
@@ -44,14 +46,15 @@ func aProbeAfter(t *testing.T, family int, op wire.Opcode, mode wire.ProbeMode,
 func TestProbes(t *testing.T) {
 	for family := range bothFamilies {
 		frames := [][]byte{
-			aProbe(t, family, wire.Probe, wire.ProbeAlone), aProbe(t, family, wire.ProbeAck,
-				wire.ProbeResponse),
-			aProbe(t, family, wire.Probe, wire.ProbeResponse), aProbe(t, family, wire.ProbeAck,
-				wire.ProbeAlone),
+			aProbe(t, family, wire.Probe, extension.ProbeAlone), aProbe(t, family, wire.ProbeAck,
+				extension.ProbeResponse),
+			aProbe(t, family, wire.Probe, extension.ProbeResponse), aProbe(t, family, wire.ProbeAck,
+				extension.ProbeAlone),
 		}
 		for _, gap := range []units.Duration{units.Nanosecond, 10 * units.Microsecond, units.Second,
 			units.Forever} {
-			frames = append(frames, aProbeAfter(t, family, wire.ProbeAck, wire.ProbeResponse, gap))
+			frames = append(frames, aProbeAfter(t, family, wire.ProbeAck, extension.ProbeResponse,
+				gap))
 		}
 		says := []string{"", "", "Mode that this packet does not have",
 			"Mode that this packet does not have", "", "", "", ""}
@@ -59,11 +62,11 @@ func TestProbes(t *testing.T) {
 			f[len(f)-at] = b
 			frames, says = append(frames, f), append(says, text)
 		}
-		spoil(aProbe(t, family, wire.Probe, wire.ProbeAlone), 4+8+3, 1,
+		spoil(aProbe(t, family, wire.Probe, extension.ProbeAlone), 4+8+3, 1,
 			"TLVs longer than they may be, or than the packet")
-		spoil(aProbe(t, family, wire.Probe, wire.ProbeAlone), 4+8+4, 0x20,
+		spoil(aProbe(t, family, wire.Probe, extension.ProbeAlone), 4+8+4, 0x20,
 			"Version that this dissector does not know")
-		spoil(aProbe(t, family, wire.Probe, wire.ProbeAlone), 4+8+4+12, byte(wire.ProbeAck),
+		spoil(aProbe(t, family, wire.Probe, extension.ProbeAlone), 4+8+4+12, byte(wire.ProbeAck),
 			"PROBE or PROBE_ACK of a wrong length")
 		for i, d := range tshark(t, recordFrames(t, frames...).path,
 			slices.Concat(fieldsOfProbe, fieldsOf), script...) {
@@ -75,9 +78,9 @@ func TestProbes(t *testing.T) {
 			d.clean(t, says[i])
 			var p wire.Packet
 			require.NoError(t, p.Parse(frames[i]))
-			f, want := wire.ProbeField(p.Ext()[wire.XCHLen:]), map[string]string{
+			f, want := extension.ProbeField(p.Ext()[wire.XCHLen:]), map[string]string{
 				"goroce.opcode": fmt.Sprint(uint8(p.Op)), "goroce.version": "1", "goroce.tlvs": "0",
-				"goroce.tag":       fmt.Sprint(p.XCH().Tag()),
+				"goroce.tag":       fmt.Sprint(p.XCH().Tag.Get()),
 				"goroce.probe.qp":  fmt.Sprint(uint32(p.DestQP)),
 				"goroce.probe.psn": fmt.Sprint(uint32(p.PSN)),
 			}
@@ -85,7 +88,7 @@ func TestProbes(t *testing.T) {
 				fmt.Sprint(f.Seq())
 			want["goroce.probe.left"] = fmt.Sprint(int64(f.Left() / units.Nanosecond))
 			if p.Op == wire.ProbeAck {
-				e := p.ProbeEcho()
+				e := extension.ProbeEcho(p.Body())
 				want["goroce.probe.residence"],
 					want["goroce.probe.arrived"] = fmt.Sprint(
 					int64(e.Residence()/units.Nanosecond)),

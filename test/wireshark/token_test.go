@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 )
 
@@ -24,23 +25,23 @@ var fieldsOfTokens = []string{
 func anRTS(t *testing.T, family int) []byte {
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.RTS, PSN: 0xfffffe},
 		func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, 0)
-			wire.RTSField(ext[wire.XCHLen:][:wire.RTSLen]).Set(1<<32-1, 123456, 7, 65535,
-				wire.RTSRepeat|wire.RTSEnds|wire.RTSBehind)
+			wire.View[wire.XCH](ext).Set(0xbeef, 0)
+			extension.RTS(ext[wire.XCHLen:][:extension.RTSLen]).Set(1<<32-1, 123456, 7, 65535,
+				extension.RTSRepeat|extension.RTSEnds|extension.RTSBehind)
 		}, nil)
 }
 
-func aToken(t *testing.T, family int, ranges ...wire.Range) []byte {
-	more := make([]byte, wire.RangeLen*len(ranges))
+func aToken(t *testing.T, family int, ranges ...extension.Range) []byte {
+	more := make([]byte, extension.RangeLen*len(ranges))
 	return built(t, bothFamilies[family], 0x17, wire.Fields{Op: wire.Token, PSN: 5},
 		func(ext []byte) {
-			wire.XCH(ext).Set(0xbeef, 0)
-			f := wire.TokenField(ext[wire.XCHLen:][:wire.TokenLen+len(more)])
-			f.Set(1<<31, 40000, len(ranges), wire.TokenAsks|wire.TokenSingle, 6)
+			wire.View[wire.XCH](ext).Set(0xbeef, 0)
+			f := extension.Token(ext[wire.XCHLen:][:extension.TokenLen+len(more)])
+			f.Set(1<<31, 40000, len(ranges), extension.TokenAsks|extension.TokenSingle, 6)
 			for i, r := range ranges {
 				f.SetRange(i, r)
 			}
-			copy(more, f[wire.TokenLen:])
+			copy(more, f[extension.TokenLen:])
 		}, more)
 }
 
@@ -48,11 +49,11 @@ func aToken(t *testing.T, family int, ranges ...wire.Range) []byte {
 // endpoint drops them; likewise for marks of data packets.
 func TestTokens(t *testing.T) {
 	for family := range bothFamilies {
-		grant := wire.Grant(make([]byte, wire.GrantLen))
+		grant := extension.Grant(make([]byte, extension.GrantLen))
 		grant.Set(777)
 		frames := [][]byte{
 			anRTS(t, family), aToken(t, family), aToken(t, family,
-				wire.Range{First: 0xfffffe, Count: 3}, wire.Range{First: 9, Count: 255}),
+				extension.Range{First: 0xfffffe, Count: 3}, extension.Range{First: 9, Count: 255}),
 			built(t, bothFamilies[family], 0x17,
 				wire.Fields{Op: wire.RCSendOnly,
 					Flags: wire.MarkUnscheduled | wire.MarkTokenMarked | wire.AckReq}, nil,
@@ -62,7 +63,7 @@ func TestTokens(t *testing.T) {
 				[]byte("data")),
 			built(t, bothFamilies[family], 0x17,
 				wire.Fields{Op: wire.XDATA, PSN: 7, Flags: wire.MarkWantsMore}, func(ext []byte) {
-					wire.XCH(ext).Set(0xbeef, wire.GrantLen)
+					wire.View[wire.XCH](ext).Set(0xbeef, extension.GrantLen)
 					wire.SetInner(ext[wire.XCHLen:], wire.RCSendOnly)
 				}, slices.Concat(grant, []byte("some payload"))),
 		}
@@ -76,7 +77,7 @@ func TestTokens(t *testing.T) {
 			"TOKEN with TLVs, or whose length does not match its ranges")
 		spoil(aToken(t, family), 4+2, 1,
 			"TOKEN with TLVs, or whose length does not match its ranges")
-		spoil(aToken(t, family, wire.Range{First: 1, Count: 1}), 4+1, 0, "Range of no packets")
+		spoil(aToken(t, family, extension.Range{First: 1, Count: 1}), 4+1, 0, "Range of no packets")
 		spoil(aToken(t, family), 4+8+4, 0x20, "Version that this dissector does not know")
 		for i, d := range tshark(t, recordFrames(t, frames...).path,
 			slices.Concat(fieldsOfTokens, fieldsOf), script...) {
@@ -100,14 +101,14 @@ func TestTokens(t *testing.T) {
 			}
 			switch p.Op {
 			case wire.RTS:
-				h := p.RTS()
+				h := extension.RTS(p.Body())
 				say("goroce.rts.demand", int(h.Demand()))
 				say("goroce.rts.spent", int(h.Spent()))
 				say("goroce.rts.ce", int(h.CE()))
 				say("goroce.rts.seq", int(h.Seq()))
 				say("goroce.rts.flags", int(h.Flags()))
 			case wire.Token:
-				h := p.Token()
+				h := extension.Token(p.Body())
 				say("goroce.token.limit", int(h.Limit()))
 				say("goroce.token.seq", int(h.Seq()))
 				say("goroce.token.ranges", h.Ranges())
@@ -118,7 +119,7 @@ func TestTokens(t *testing.T) {
 					say("goroce.token.count", int(h.Range(r).Count))
 				}
 			case wire.XDATA:
-				say("goroce.grant.seq", int(p.Grant().Seq()))
+				say("goroce.grant.seq", int(extension.TLVs(p.TLVs()).Grant().Seq()))
 			}
 			if marks := p.BTH().Marks(); marks != 0 {
 				bit := func(f wire.Flags) int { return min(1, int(marks&f)) }

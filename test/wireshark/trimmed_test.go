@@ -20,7 +20,7 @@ func TestTrimmed(t *testing.T) {
 			f := built(t, bothFamilies[family], 0x17, wire.Fields{Op: op, PSN: 0xfffffe},
 				func(ext []byte) {
 					if op == wire.XDATA {
-						wire.XCH(ext).Set(0xbeef, 0)
+						wire.View[wire.XCH](ext).Set(0xbeef, 0)
 						wire.SetInner(ext[wire.XCHLen:], wire.RCWriteMiddle)
 					}
 				}, make([]byte, 1024))

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -14,20 +15,23 @@ import (
 func aCredit(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: CREDIT, PSN: 7}, 0)
-	XCH(frame[ext:]).Set(0x1234, CreditLen)
-	Credit(frame[ext+XCHLen:][:CreditLen]).Set(CreditAsks|CreditApproaching, 0xfe, 1, 1<<40+2)
+	View[XCH](frame[ext:]).Set(0x1234, extension.CreditLen)
+	extension.Credit(frame[ext+XCHLen:][:extension.CreditLen]).Set(extension.CreditAsks|
+		extension.CreditApproaching, 0xfe, 1, 1<<40+2)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
 
 func aCreditOnXACK(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
-	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, CreditLen+HostLen)
-	XCH(frame[ext:]).Set(0x1234, CreditLen+HostLen)
+	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7},
+		extension.CreditLen+extension.HostLen)
+	View[XCH](frame[ext:]).Set(0x1234, extension.CreditLen+extension.HostLen)
 	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
 	tlvs := frame[ext+XCHLen+AETHLen:]
-	Credit(tlvs[:CreditLen]).Set(CreditIdle, 1, 12288, 4096)
-	Host(tlvs[CreditLen:][:HostLen]).Set(3*units.Microsecond, 5*units.Second)
+	extension.Credit(tlvs[:extension.CreditLen]).Set(extension.CreditIdle, 1, 12288, 4096)
+	extension.Host(tlvs[extension.CreditLen:][:extension.HostLen]).Set(3*units.Microsecond,
+		5*units.Second)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
@@ -43,15 +47,16 @@ func TestWorkedCredit(t *testing.T) {
 	require.NoError(t, p.Parse(frame))
 	assert.True(t, p.ICRC())
 	assert.Equal(t, CREDIT, p.Op)
-	c := p.Credit()
-	assert.Equal(t, []any{CreditIdle, uint8(1), uint32(12288), uint64(4096)},
+	c := extension.TLVs(p.TLVs()).Credit()
+	assert.Equal(t, []any{extension.CreditIdle, uint8(1), uint32(12288), uint64(4096)},
 		[]any{c.Flags(), c.Epoch(), c.Lines(), c.Returned()})
 
 	tmpl := templateOf(t, &p)
 	room := make([]byte, 128)
 	ext, total := tmpl.Build(room, Fields{Op: CREDIT, PSN: 0x100007}, 0)
-	XCH(room[ext:]).Set(0x1234, CreditLen)
-	Credit(room[ext+XCHLen:][:CreditLen]).Set(CreditIdle, 1, 12288, 4096)
+	View[XCH](room[ext:]).Set(0x1234, extension.CreditLen)
+	extension.Credit(room[ext+XCHLen:][:extension.CreditLen]).Set(extension.CreditIdle, 1, 12288,
+		4096)
 	tmpl.Seal(room[:total])
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
 }
@@ -60,18 +65,19 @@ func TestCreditsSayWhatWasSet(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		var p Packet
 		require.NoError(t, p.Parse(aCredit(t, v6)))
-		c := p.Credit()
-		assert.Equal(t, []any{CreditAsks | CreditApproaching, uint8(0xfe), uint32(1),
+		c := extension.TLVs(p.TLVs()).Credit()
+		assert.Equal(t, []any{extension.CreditAsks | extension.CreditApproaching, uint8(0xfe),
+			uint32(1),
 			uint64(1<<40 + 2)},
 			[]any{c.Flags(), c.Epoch(), c.Lines(), c.Returned()})
-		assert.Nil(t, p.Host())
+		assert.Nil(t, extension.TLVs(p.TLVs()).Host())
 		require.NoError(t, p.Parse(aCreditOnXACK(t, v6)))
-		assert.EqualValues(t, 12288, p.Credit().Lines())
-		waited, served, ok := p.Host().Residence()
+		assert.EqualValues(t, 12288, extension.TLVs(p.TLVs()).Credit().Lines())
+		waited, served, ok := extension.TLVs(p.TLVs()).Host().Residence()
 		assert.Equal(t, []any{3 * units.Microsecond, (1<<32 - 1) * units.Nanosecond, true},
 			[]any{waited, served, ok})
-		p.Host()[3] = 2
-		_, _, ok = p.Host().Residence()
+		extension.TLVs(p.TLVs()).Host()[3] = 2
+		_, _, ok = extension.TLVs(p.TLVs()).Host().Residence()
 		assert.False(t, ok, "a kind that nobody knows")
 	}
 }
@@ -101,10 +107,11 @@ func TestAgreeOnCredits(t *testing.T) {
 			offer(2, FeatureAnswers|FeatureHost|FeatureWrites, 0, 0), none},
 		{"a line of 8 bytes", offer(1, both, 6, 100), offer(2, both, 3, 0), none},
 		{"a line of 8 KiB", offer(1, both, 13, 100), offer(2, both, 6, 0), none},
-		{"as many as may be", offer(1, FeatureCredit, 6, MaxCreditLines),
+		{"as many as may be", offer(1, FeatureCredit, 6, extension.MaxCreditLines),
 			offer(2, FeatureCredit, 6, 0), Agreement{Features: FeatureCredit, SendTag: 2,
-				RecvTag: 1, LineShift: 6, RecvCredits: MaxCreditLines}},
-		{"more lines than a cache has", offer(1, both, 6, MaxCreditLines+1), offer(2, both, 6, 0),
+				RecvTag: 1, LineShift: 6, RecvCredits: extension.MaxCreditLines}},
+		{"more lines than a cache has", offer(1, both, 6, extension.MaxCreditLines+1),
+			offer(2, both, 6, 0),
 			none},
 	} {
 		got := Agree(c.ours, c.theirs)

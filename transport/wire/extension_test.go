@@ -9,16 +9,17 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
 // anXACK is an ACK with a SACK of 32 bits, the first and the last set.
 func anXACK(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
-	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, SACKLen(32))
-	XCH(frame[ext:]).Set(0x1234, SACKLen(32))
+	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, extension.SACKLen(32))
+	View[XCH](frame[ext:]).Set(0x1234, extension.SACKLen(32))
 	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
-	s := SACK(frame[ext+XCHLen+AETHLen:])
+	s := extension.SACK(frame[ext+XCHLen+AETHLen:])
 	s.Init(32)
 	s.SetBits(0, 1|1<<31)
 	aTemplate(t, v6).Seal(frame[:total])
@@ -34,13 +35,13 @@ func wrap(tmpl *Template, inner Opcode, records, payload int) []byte {
 	frame := make([]byte, 9216)
 	tlvs := 0
 	if records > 0 {
-		tlvs = INTLen(records)
+		tlvs = extension.INTLen(records)
 	}
 	ext, total := tmpl.Build(frame, Fields{Op: XDATA, PSN: 7}, tlvs+int(inner.Info().Ext)+payload)
-	XCH(frame[ext:]).Set(0x1234, tlvs)
+	View[XCH](frame[ext:]).Set(0x1234, tlvs)
 	SetInner(frame[ext+XCHLen:], inner)
 	if records > 0 {
-		INT(frame[ext+XCHLen+InnerLen:][:tlvs]).Init(records)
+		extension.INT(frame[ext+XCHLen+InnerLen:][:tlvs]).Init(records)
 	}
 	tmpl.Seal(frame[:total])
 	return frame[:total]
@@ -58,31 +59,31 @@ func TestWorkedXACK(t *testing.T) {
 	assert.True(t, p.ICRC())
 	assert.Equal(t, XACK, p.Op)
 	assert.Equal(t, PSN(0x100003), p.PSN)
-	assert.Equal(t, uint16(0x1234), p.XCH().Tag())
+	assert.Equal(t, uint16(0x1234), p.XCH().Tag.Get())
 	assert.Equal(t, 24, p.XCH().TLVLen())
 	assert.Equal(t, SyndromeAck, p.AETH().Syndrome)
 	assert.Equal(t, uint32(2), p.AETH().MSN.Get())
-	assert.Equal(t, 32, p.SACK().Len())
-	assert.Equal(t, uint32(1|1<<2|1<<3), p.SACK().Bits(0))
-	assert.Len(t, p.TLVs().Find(TLVTiming), TimingLen)
+	assert.Equal(t, 32, extension.TLVs(p.TLVs()).SACK().Len())
+	assert.Equal(t, uint32(1|1<<2|1<<3), extension.TLVs(p.TLVs()).SACK().Bits(0))
+	assert.Len(t, extension.TLVs(p.TLVs()).Find(extension.TLVTiming), extension.TimingLen)
 	assert.Empty(t, p.Payload())
 
 	tmpl := templateOf(t, &p)
 	room := make([]byte, 128)
 	ext, total := tmpl.Build(room, Fields{Op: XACK, PSN: 0x100003}, 24)
-	XCH(room[ext:]).Set(0x1234, 24)
+	View[XCH](room[ext:]).Set(0x1234, 24)
 	View[AETH](room[ext+4:]).Set(SyndromeAck, 2)
-	s := SACK(room[ext+8:][:SACKLen(32)])
+	s := extension.SACK(room[ext+8:][:extension.SACKLen(32)])
 	s.Init(32)
 	s.SetBits(0, 1|1<<2|1<<3)
-	copy(room[ext+16:], p.TLVs().Find(TLVTiming))
+	copy(room[ext+16:], extension.TLVs(p.TLVs()).Find(extension.TLVTiming))
 	tmpl.Seal(room[:total])
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
 }
 
 func TestXDATAIsItsInnerPacket(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
-		for _, records := range []int{0, 1, MaxINTRecords} {
+		for _, records := range []int{0, 1, extension.MaxINTRecords} {
 			for _, inner := range []Opcode{RCSendMiddle, RCWriteOnlyImm, RCReadRequest,
 				RCReadResponseOnly, RCFetchAdd} {
 				payload := 50
@@ -96,7 +97,7 @@ func TestXDATAIsItsInnerPacket(t *testing.T) {
 				require.Equal(t, inner, p.Inner())
 				require.Len(t, p.Payload(), payload)
 				require.Len(t, p.Ext(), int(inner.Info().Ext))
-				require.Equal(t, records > 0, p.INT() != nil)
+				require.Equal(t, records > 0, extension.TLVs(p.TLVs()).INT() != nil)
 				views(t, &p)
 			}
 		}
@@ -110,8 +111,8 @@ func TestBadExtensions(t *testing.T) {
 	const tlv = xch + 8
 	ack, data := anXACK(t, false), anXDATA(t, false, RCWriteOnly, 2, 64)
 	plain := anXDATA(t, false, RCSendOnly, 0, 64)
-	bolt, credit := aBolt(t, false, BoltINC, 64), aCredit(t, false)
-	src := BuildSRC(make([]byte, MaxSRC), bolt, 0, QueueReport{})
+	bolt, credit := aBolt(t, false, extension.BoltINC, 64), aCredit(t, false)
+	src := BuildSRC(make([]byte, maxSRC), bolt, 0, extension.QueueReport{}.Bytes())
 	shorten := func(n int) func([]byte) []byte { // with an IP and a UDP header to match
 		return func(f []byte) []byte {
 			f = f[:len(f)-n]
@@ -205,7 +206,7 @@ func TestBadExtensions(t *testing.T) {
 }
 
 func TestSACKBits(t *testing.T) {
-	s := SACK(make([]byte, SACKLen(64)))
+	s := extension.SACK(make([]byte, extension.SACKLen(64)))
 	s.Init(64)
 	s.SetBits(0, 1)
 	s.SetBits(1, 1<<1|1<<31)
@@ -217,10 +218,10 @@ func TestSACKBits(t *testing.T) {
 	s.SetBits(0, 0)
 	assert.Equal(t, 0, s.Top())
 	s.SetBits(1, 1<<31)
-	assert.True(t, s.valid())
+	assert.True(t, extension.TLVs(s).Valid(false))
 	s.SetBits(0, 1<<3)
 	assert.Equal(t, uint64(1<<3|1<<63), s.Word(0))
-	odd := SACK(make([]byte, SACKLen(96)))
+	odd := extension.SACK(make([]byte, extension.SACKLen(96)))
 	odd.Init(96)
 	odd.SetBits(2, 1<<5)
 	assert.Zero(t, odd.Word(0))
@@ -229,7 +230,7 @@ func TestSACKBits(t *testing.T) {
 
 // TestStampINT lets switches write into a packet until it is full.
 func TestStampINT(t *testing.T) {
-	record := INTRecord{Port: 0x0102, Rate: 400 * units.Gbps,
+	record := extension.INTRecord{Port: 0x0102, Rate: 400 * units.Gbps,
 		Time: units.Time(0).Add(0x01020304 * units.Nanosecond),
 		Sent: 0x1_0000_0005, Queue: 77}
 	onTheWire := record
@@ -243,22 +244,25 @@ func TestStampINT(t *testing.T) {
 			RCSendOnly, 2, 64),
 	} {
 		sealed := bytes.Clone(frame[len(frame)-ICRCLen:])
-		require.True(t, StampINT(frame, record))
-		require.True(t, StampINT(frame, INTRecord{Port: 9, Rate: 1 << 50, Queue: 1 << 40}))
+		require.True(t, extension.Stamp(SwitchTLV(frame), record))
+		require.True(t,
+			extension.Stamp(SwitchTLV(frame), extension.INTRecord{Port: 9, Rate: 1 << 50,
+				Queue: 1 << 40}))
 		full := bytes.Clone(frame)
-		require.False(t, StampINT(frame, record), "no room for a third")
+		require.False(t, extension.Stamp(SwitchTLV(frame), record), "no room for a third")
 		require.Equal(t, full, frame)
 		require.Equal(t, sealed, frame[len(frame)-ICRCLen:])
 		var p Packet
 		require.NoError(t, p.Parse(frame))
 		require.True(t, p.ICRC(), "the ICRC does not cover what switches write")
-		require.Equal(t, 2, p.INT().Filled())
-		require.Equal(t, onTheWire, p.INT().Record(0))
-		require.Equal(t, INTRecord{Port: 9, Rate: 0xffff * intRateUnit, Queue: 0xffffffff},
-			p.INT().Record(1))
+		require.Equal(t, 2, extension.TLVs(p.TLVs()).INT().Filled())
+		require.Equal(t, onTheWire, extension.TLVs(p.TLVs()).INT().Record(0))
+		require.Equal(t, extension.INTRecord{Port: 9, Rate: 0xffff * (100 * units.Mbps),
+			Queue: 0xffffffff},
+			extension.TLVs(p.TLVs()).INT().Record(1))
 		for at := int(p.BTHOff); at < len(frame); at++ { // every other byte behind is covered
 			frame[at] ^= 1
-			inside := at >= int(p.BTHOff)+tlvOffset+tlvHeaderLen && at < int(p.ExtOff)
+			inside := at >= int(p.BTHOff)+tlvOffset+extension.TLVHeaderLen && at < int(p.ExtOff)
 			require.Equal(t, inside || at == int(p.BTHOff)+4, p.ICRC(), "byte %d", at-int(p.BTHOff))
 			frame[at] ^= 1
 		}
@@ -268,11 +272,13 @@ func TestStampINT(t *testing.T) {
 			true), "short": make([]byte, 20),
 	} {
 		before := bytes.Clone(frame)
-		require.False(t, StampINT(frame, record), name)
+		require.False(t, extension.Stamp(SwitchTLV(frame), record), name)
 		require.Equal(t, before, frame, name)
 	}
-	frame := anXDATA(t, false, RCSendOnly, MaxINTRecords, 64)
-	require.Zero(t, testing.AllocsPerRun(MaxINTRecords, func() { StampINT(frame, record) }))
+	frame := anXDATA(t, false, RCSendOnly, extension.MaxINTRecords, 64)
+	require.Zero(t, testing.AllocsPerRun(extension.MaxINTRecords, func() {
+		extension.Stamp(SwitchTLV(frame), record)
+	}))
 }
 
 func TestOfferOnTheWire(t *testing.T) {

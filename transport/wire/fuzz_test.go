@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 	"github.com/stretchr/testify/require"
 )
@@ -26,8 +27,9 @@ func FuzzParse(f *testing.F) {
 		f.Add(aCreditOnXACK(f, v6))
 		f.Add(anXDATA(f, v6, RCWriteOnlyImm, 3, 50))
 		f.Add(anXDATA(f, v6, RCReadResponseMiddle, 0, 50))
-		f.Add(aBolt(f, v6, BoltINC, 50))
-		f.Add(BuildSRC(make([]byte, MaxSRC), aBolt(f, v6, BoltINC, 50), 0xe0, aReport))
+		f.Add(aBolt(f, v6, extension.BoltINC, 50))
+		f.Add(BuildSRC(make([]byte, maxSRC), aBolt(f, v6, extension.BoltINC, 50), 0xe0,
+			aReport.Bytes()))
 	}
 	f.Fuzz(func(t *testing.T, frame []byte) {
 		before := bytes.Clone(frame)
@@ -88,61 +90,62 @@ func views(t *testing.T, p *Packet) {
 }
 
 func extensionViews(t *testing.T, p *Packet) {
-	require.EqualValues(t, ExtensionVersion, p.XCH().Version())
-	require.LessOrEqual(t, len(p.TLVs()), MaxTLVs)
+	require.EqualValues(t, ExtensionVersion, p.XCH().Version>>4)
+	require.LessOrEqual(t, len(p.TLVs()), extension.MaxTLVs)
+	tlvs := extension.TLVs(p.TLVs())
 	switch p.Op {
 	case XACK:
 		require.NotEmpty(t, p.AETH().Syndrome.String())
 		require.Empty(t, p.Payload())
-		require.Nil(t, p.INT())
-		require.Nil(t, p.Bolt())
+		require.Nil(t, tlvs.INT())
+		require.Nil(t, tlvs.Bolt())
 	case Probe:
-		require.Len(t, p.ProbeField(), ProbeLen)
+		require.Len(t, extension.ProbeField(p.Body()), extension.ProbeLen)
 	case RTS:
-		require.Len(t, p.RTS(), RTSLen)
+		require.Len(t, extension.RTS(p.Body()), extension.RTSLen)
 	case Token:
-		for i := range p.Token().Ranges() {
-			require.NotZero(t, p.Token().Range(i).Count)
+		for i := range extension.Token(p.Body()).Ranges() {
+			require.NotZero(t, extension.Token(p.Body()).Range(i).Count)
 		}
 	case CREDIT:
-		require.NotNil(t, p.Credit())
+		require.NotNil(t, tlvs.Credit())
 	case ProbeAck:
-		require.Len(t, p.ProbeEcho(), ProbeEchoLen)
-		require.GreaterOrEqual(t, p.ProbeEcho().Gap(), units.Duration(0))
+		require.Len(t, extension.ProbeEcho(p.Body()), extension.ProbeEchoLen)
+		require.GreaterOrEqual(t, extension.ProbeEcho(p.Body()).Gap(), units.Duration(0))
 	case SRC:
-		require.GreaterOrEqual(t, p.Report().Drain, units.Duration(0))
+		require.GreaterOrEqual(t, extension.Report(p.Body()).Drain, units.Duration(0))
 	default:
 		require.True(t, p.Inner().Info().Valid)
-		require.Nil(t, p.SACK())
+		require.Nil(t, tlvs.SACK())
 	}
-	if s := p.SACK(); s != nil {
+	if s := tlvs.SACK(); s != nil {
 		for i := range s.Len() / 32 {
 			s.Bits(i)
 		}
 	}
-	if b := p.Bolt(); b != nil {
-		require.Equal(t, b, FindBolt(p.Frame))
+	if b := tlvs.Bolt(); b != nil {
+		require.Equal(t, b, extension.AsBolt(SwitchTLV(p.Frame)))
 	}
-	if c := p.Credit(); c != nil {
-		require.Zero(t, c.Flags()&^creditFlags)
-		require.Len(t, c, CreditLen)
+	if c := tlvs.Credit(); c != nil {
+		require.Less(t, c.Flags(), 2*extension.CreditApproaching)
+		require.Len(t, c, extension.CreditLen)
 		c.Returned()
 	}
-	if g := p.Gap(); g != nil {
-		require.Len(t, g, GapLen)
+	if g := tlvs.Gap(); g != nil {
+		require.Len(t, g, extension.GapLen)
 		require.GreaterOrEqual(t, g.Gap(), units.Duration(0))
 		require.GreaterOrEqual(t, g.Away(), units.Duration(0))
 	}
-	if h := p.Host(); h != nil {
+	if h := tlvs.Host(); h != nil {
 		h.Residence()
 	}
-	if g := p.Grant(); g != nil {
+	if g := tlvs.Grant(); g != nil {
 		g.Seq()
 	}
-	if b := p.BoltEcho(); b != nil {
+	if b := tlvs.BoltEcho(); b != nil {
 		b.Counts()
 	}
-	if v := p.INT(); v != nil {
+	if v := tlvs.INT(); v != nil {
 		for i := range v.Filled() {
 			v.Record(i)
 		}
@@ -162,7 +165,8 @@ func FuzzStampINT(f *testing.F) {
 		var p Packet
 		err := p.Parse(frame)
 		good := err == nil && p.ICRC()
-		if !StampINT(frame, INTRecord{Port: 1, Rate: units.Gbps, Time: 2, Sent: 3, Queue: 4}) {
+		if !extension.Stamp(SwitchTLV(frame), extension.INTRecord{Port: 1, Rate: units.Gbps,
+			Time: 2, Sent: 3, Queue: 4}) {
 			require.Equal(t, before, frame)
 			return
 		}

@@ -7,15 +7,16 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
 // aGappedXACK is an XACK with a TIMING and a GAP.
 func aGappedXACK(t testing.TB, v6 bool) []byte {
-	tlvs := make([]byte, TimingLen+GapLen)
-	Timing(tlvs[:TimingLen]).Set(0x100008, 62, 850*units.Nanosecond,
+	tlvs := make([]byte, extension.TimingLen+extension.GapLen)
+	extension.Timing(tlvs[:extension.TimingLen]).Set(uint32(0x100008), 62, 850*units.Nanosecond,
 		units.Time(0).Add(0x01020304*units.Nanosecond))
-	Gap(tlvs[TimingLen:]).Set(20*units.Microsecond, 300*units.Nanosecond)
+	extension.Gap(tlvs[extension.TimingLen:]).Set(20*units.Microsecond, 300*units.Nanosecond)
 	return anXACKWith(t, v6, tlvs)
 }
 
@@ -23,7 +24,7 @@ func aGappedXACK(t testing.TB, v6 bool) []byte {
 func anXACKWith(t testing.TB, v6 bool, tlvs []byte) []byte {
 	frame := make([]byte, 512)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: XACK, PSN: 7}, len(tlvs))
-	XCH(frame[ext:]).Set(0x1234, len(tlvs))
+	View[XCH](frame[ext:]).Set(0x1234, len(tlvs))
 	View[AETH](frame[ext+XCHLen:]).Set(SyndromeAck, 2)
 	copy(frame[ext+XCHLen+AETHLen:], tlvs)
 	aTemplate(t, v6).Seal(frame[:total])
@@ -46,7 +47,7 @@ func TestGapOnTheWire(t *testing.T) {
 		{"more", 5 * units.Second, units.Forever, "8c030000" + "ffffffff" + "ffffffff", most, most},
 		{"negative", -ns, -units.Second, "8c030000" + "00000000" + "00000000", 0, 0},
 	} {
-		g := Gap{0xff, 0xff, 0xff, 0xff, 11: 0xff}
+		g := extension.Gap{0xff, 0xff, 0xff, 0xff, 11: 0xff}
 		g.Set(c.gap, c.away)
 		assert.Equal(t, c.bytes, hex.EncodeToString(g), c.name)
 		assert.Equal(t, c.gotGap, g.Gap(), c.name)
@@ -57,7 +58,8 @@ func TestGapOnTheWire(t *testing.T) {
 // A GAP is found beside any other TLV. One of another length is a later version's: it is not read,
 // and the rest of the packet is as good as ever.
 func TestGapOfAnXACK(t *testing.T) {
-	gap, sack := Gap(make([]byte, GapLen)), SACK(make([]byte, SACKLen(32)))
+	gap, sack := extension.Gap(make([]byte, extension.GapLen)),
+		extension.SACK(make([]byte, extension.SACKLen(32)))
 	gap.Set(7, 9)
 	sack.Init(32)
 	sack.SetBits(0, 3)
@@ -78,18 +80,19 @@ func TestGapOfAnXACK(t *testing.T) {
 			var p Packet
 			require.NoError(t, p.Parse(anXACKWith(t, v6, c.tlvs)), c.name)
 			require.True(t, p.ICRC(), c.name)
-			assert.Equal(t, c.gap, p.Gap() != nil, c.name)
+			assert.Equal(t, c.gap, extension.TLVs(p.TLVs()).Gap() != nil, c.name)
 			if c.gap {
-				assert.Equal(t, units.Nanosecond, p.Gap().Gap(), c.name)
-				assert.Equal(t, units.Nanosecond, p.Gap().Away(), c.name)
+				assert.Equal(t, units.Nanosecond, extension.TLVs(p.TLVs()).Gap().Gap(), c.name)
+				assert.Equal(t, units.Nanosecond, extension.TLVs(p.TLVs()).Gap().Away(), c.name)
 			}
 			assert.Equal(t, uint32(2), p.AETH().MSN.Get(), c.name)
 		}
 	}
 	var p Packet
 	require.NoError(t, p.Parse(aGappedXACK(t, false)))
-	assert.Equal(t, 20*units.Microsecond, p.Gap().Gap())
-	assert.Equal(t, 850*units.Nanosecond, p.Timing().Residence(), "beside it")
+	assert.Equal(t, 20*units.Microsecond, extension.TLVs(p.TLVs()).Gap().Gap())
+	assert.Equal(t, 850*units.Nanosecond, extension.TLVs(p.TLVs()).Timing().Residence(),
+		"beside it")
 	twice := anXACKWith(t, false, append([]byte(gap), gap...))
 	assert.ErrorIs(t, p.Parse(twice), ErrExtension)
 }
@@ -117,26 +120,27 @@ func TestGapOfAProbe(t *testing.T) {
 		{units.Forever, "b400", 1 << 32 * ns},
 		{-ns, "0000", 0},
 	} {
-		e := ProbeEcho(make([]byte, ProbeEchoLen))
-		e.Set(ProbeField(make([]byte, ProbeLen)), 850*ns, units.Time(0).Add(units.Second), 62, 0x6b)
+		e := extension.ProbeEcho(make([]byte, extension.ProbeEchoLen))
+		e.Set(extension.ProbeField(make([]byte, extension.ProbeLen)), 850*ns,
+			units.Time(0).Add(units.Second), 62, 0x6b)
 		assert.Zero(t, e.Gap(), "not said")
 		e.SetGap(c.gap)
 		assert.Equal(t, c.bytes, hex.EncodeToString(e[18:]), c.gap)
 		assert.Equal(t, c.want, e.Gap(), c.gap)
 		assert.Equal(t, uint8(62), e.TTL(), c.gap)
 		assert.Equal(t, uint8(0x6b), e.TOS(), c.gap)
-		e.Set(ProbeField(make([]byte, ProbeLen)), 0, 0, 1, 2)
+		e.Set(extension.ProbeField(make([]byte, extension.ProbeLen)), 0, 0, 1, 2)
 		assert.Zero(t, e.Gap(), "that was another answer's")
 	}
 	for gap := ns; gap < 5*units.Second; gap += gap/97 + 1 {
-		e := ProbeEcho(make([]byte, ProbeEchoLen))
+		e := extension.ProbeEcho(make([]byte, extension.ProbeEchoLen))
 		e.SetGap(gap)
 		told := min(gap, (1<<32-1)*ns)
 		require.GreaterOrEqual(t, e.Gap(), told)
 		require.LessOrEqual(t, e.Gap(), told+told/1024+ns)
 	}
 	for short := range 1 << 16 { // whatever a peer says is a duration
-		e := ProbeEcho(make([]byte, ProbeEchoLen))
+		e := extension.ProbeEcho(make([]byte, extension.ProbeEchoLen))
 		e[18], e[19] = byte(short>>8), byte(short)
 		require.GreaterOrEqual(t, e.Gap(), units.Duration(0))
 	}

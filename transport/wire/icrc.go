@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"hash/crc32"
+
+	"github.com/goroce/goroce/internal/extension"
 )
 
 // The invariant CRC (IB 7.8.1, A17.3.3) is Ethernet's CRC-32 over 8 bytes of ones in place of the
@@ -40,18 +42,18 @@ func icrcGeneric(b []byte, v6 bool) uint32 {
 }
 
 // ones stand for what switches write into an INT or Bolt TLV.
-var ones = [MaxINTLen]byte(bytes.Repeat([]byte{0xff}, MaxINTLen))
+var ones = [extension.MaxINTLen]byte(bytes.Repeat([]byte{0xff}, extension.MaxINTLen))
 
 // icrcXDATA is the invariant CRC of an XDATA, whose BTH is at offset bth of b: the bytes of an INT
 // or Bolt TLV behind its type and length count as ones.
 func icrcXDATA(b []byte, bth int, v6 bool) uint32 {
 	at := bth + tlvOffset
-	n := writtenLen(b[min(at, len(b)):])
+	n := extension.WrittenLen(b[min(at, len(b)):])
 	if n == 0 {
 		return icrc(b, v6)
 	}
-	crc := icrc(b[:at+tlvHeaderLen], v6)
-	crc = updateCRC(crc, ones[:n-tlvHeaderLen])
+	crc := icrc(b[:at+extension.TLVHeaderLen], v6)
+	crc = updateCRC(crc, ones[:n-extension.TLVHeaderLen])
 	return updateCRC(crc, b[at+n:])
 }
 

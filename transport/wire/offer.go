@@ -3,6 +3,8 @@ package wire
 import (
 	"encoding/hex"
 	"fmt"
+
+	"github.com/goroce/goroce/internal/extension"
 )
 
 // Features are the parts of the extension that an endpoint can do.
@@ -118,7 +120,7 @@ func Agree(ours, theirs Offer) Agreement {
 	a := Agreement{Features: ours.Features & theirs.Features, SendTag: theirs.Tag,
 		RecvTag: ours.Tag}
 	if a.Features&FeatureSACK != 0 {
-		a.SACKBits = min(ours.SACKBits, theirs.SACKBits, MaxSACKBits) &^ 31
+		a.SACKBits = min(ours.SACKBits, theirs.SACKBits, extension.MaxSACKBits) &^ 31
 	}
 	if a.SACKBits == 0 {
 		a.Features &^= FeatureSACK
@@ -140,7 +142,7 @@ func (a *Agreement) agreeCredits(ours, theirs *Offer) {
 	shift := min(ours.LineShift, theirs.LineShift)
 	most := max(ours.LineShift, theirs.LineShift)
 	if shift < leastLineShift || most > mostLineShift || ours.Credits == 0 && theirs.Credits == 0 ||
-		max(ours.Credits, theirs.Credits) > MaxCreditLines {
+		max(ours.Credits, theirs.Credits) > extension.MaxCreditLines {
 		a.Features &^= FeatureCredit
 		return
 	}

@@ -1,5 +1,7 @@
 package wire
 
+import "github.com/goroce/goroce/internal/extension"
+
 // operations is IB table 38 by the lower five bits of the opcode, which mean the same in every
 // service. What follows from these facts — lengths, names, rules — is computed from them, so that
 // a header's presence and its length cannot disagree.
@@ -47,16 +49,19 @@ func table38() (table [256]OpcodeInfo) {
 	}
 	table[CNP] = OpcodeInfo{Name: "CNP", Valid: true, Transport: CNPTransport, Kind: CNPKind,
 		First: true, Last: true, Ext: cnpLen}
-	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension, Ext: XCHLen + ProbeLen}
+	table[Probe] = OpcodeInfo{Name: "PROBE", Transport: RC, Kind: Extension,
+		Ext: XCHLen + extension.ProbeLen}
 	table[ProbeAck] = OpcodeInfo{Name: "PROBE_ACK", Transport: RC, Kind: Extension,
-		Ext: XCHLen + ProbeEchoLen}
-	table[RTS] = OpcodeInfo{Name: "RTS", Transport: RC, Kind: Extension, Ext: XCHLen + RTSLen}
-	table[Token] = OpcodeInfo{Name: "TOKEN", Transport: RC, Kind: Extension, Ext: XCHLen + TokenLen}
+		Ext: XCHLen + extension.ProbeEchoLen}
+	table[RTS] = OpcodeInfo{Name: "RTS", Transport: RC, Kind: Extension,
+		Ext: XCHLen + extension.RTSLen}
+	table[Token] = OpcodeInfo{Name: "TOKEN", Transport: RC, Kind: Extension,
+		Ext: XCHLen + extension.TokenLen}
 	table[CREDIT] = OpcodeInfo{Name: "CREDIT", Transport: RC, Kind: Extension,
-		Ext: XCHLen + CreditLen}
+		Ext: XCHLen + extension.CreditLen}
 	table[XACK] = OpcodeInfo{Name: "XACK", Transport: RC, Kind: Extension, Ext: XCHLen + AETHLen}
 	table[XDATA] = OpcodeInfo{Name: "XDATA", Transport: RC, Kind: Extension, Ext: XCHLen + InnerLen}
-	table[SRC] = OpcodeInfo{Name: "SRC", Transport: RC, Kind: Extension, Ext: XCHLen + SRCLen}
+	table[SRC] = OpcodeInfo{Name: "SRC", Transport: RC, Kind: Extension, Ext: XCHLen + srcLen}
 	return table
 }
 

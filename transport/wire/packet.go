@@ -94,7 +94,7 @@ func (p *Packet) Parse(frame []byte) error {
 		if info.Kind != Extension {
 			return ErrOpcode
 		}
-		if ext, off, info = extension(frame[:end-ICRCLen], at); info == nil {
+		if ext, off, info = parseExtension(frame[:end-ICRCLen], at); info == nil {
 			return ErrExtension
 		}
 	}
@@ -151,6 +151,9 @@ func (p *Packet) UDP() *UDP { return View[UDP](p.Frame[p.BTHOff-UDPLen:]) }
 
 // BTH returns the base transport header (IB 9.2).
 func (p *Packet) BTH() *BTH { return View[BTH](p.Frame[p.BTHOff:]) }
+
+// TOS returns the DSCP and ECN that the packet arrived with.
+func (p *Packet) TOS() uint8 { return p.DSCP<<2 | p.ECN }
 
 // TTL is the hop limit that the packet arrived with.
 func (p *Packet) TTL() uint8 {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/units"
 )
 
@@ -14,8 +15,8 @@ import (
 func aProbe(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: Probe, PSN: 7}, 0)
-	XCH(frame[ext:]).Set(0x1234, 0)
-	ProbeField(frame[ext+XCHLen:]).Set(ProbeAlone, 7, 5)
+	View[XCH](frame[ext:]).Set(0x1234, 0)
+	extension.ProbeField(frame[ext+XCHLen:]).Set(extension.ProbeAlone, 7, 5)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
@@ -25,8 +26,9 @@ func aProbeAck(t testing.TB, v6 bool) []byte {
 	require.NoError(t, p.Parse(aProbe(t, v6)))
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: ProbeAck, PSN: 7}, 0)
-	XCH(frame[ext:]).Set(0x1234, 0)
-	ProbeEcho(frame[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond,
+	View[XCH](frame[ext:]).Set(0x1234, 0)
+	extension.ProbeEcho(frame[ext+XCHLen:][:extension.ProbeEchoLen]).Set(
+		extension.ProbeField(p.Body()), 850*units.Nanosecond,
 		units.Time(0).Add(units.Second), 62, 0x6b)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
@@ -43,30 +45,32 @@ func TestWorkedProbe(t *testing.T) {
 	assert.True(t, p.ICRC())
 	assert.Equal(t, Probe, p.Op)
 	assert.Len(t, p.Frame, 70, "and the FCS")
-	assert.Equal(t, uint16(0x1234), p.XCH().Tag())
-	assert.Equal(t, ProbeAlone, p.ProbeField().Mode())
-	assert.Equal(t, uint8(7), p.ProbeField().Seq())
-	assert.Equal(t, 123456789*units.Nanosecond, p.ProbeField().Left())
+	assert.Equal(t, uint16(0x1234), p.XCH().Tag.Get())
+	assert.Equal(t, extension.ProbeAlone, extension.ProbeField(p.Body()).Mode())
+	assert.Equal(t, uint8(7), extension.ProbeField(p.Body()).Seq())
+	assert.Equal(t, 123456789*units.Nanosecond, extension.ProbeField(p.Body()).Left())
 
 	tmpl := templateOf(t, &p)
 	room := make([]byte, 128)
 	ext, total := tmpl.Build(room, Fields{Op: Probe, PSN: 0x100000}, 0)
-	XCH(room[ext:]).Set(0x1234, 0)
-	ProbeField(room[ext+XCHLen:]).Set(ProbeAlone, 7, units.Time(0).Add(123456789*units.Nanosecond))
+	View[XCH](room[ext:]).Set(0x1234, 0)
+	extension.ProbeField(room[ext+XCHLen:]).Set(extension.ProbeAlone, 7,
+		units.Time(0).Add(123456789*units.Nanosecond))
 	tmpl.Seal(room[:total])
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
 
 	ext, total = tmpl.Build(room, Fields{Op: ProbeAck, PSN: 0x0fffff}, 0)
-	XCH(room[ext:]).Set(0x1234, 0)
-	ProbeEcho(room[ext+XCHLen:][:ProbeEchoLen]).Set(p.ProbeField(), 850*units.Nanosecond,
+	View[XCH](room[ext:]).Set(0x1234, 0)
+	extension.ProbeEcho(room[ext+XCHLen:][:extension.ProbeEchoLen]).Set(
+		extension.ProbeField(p.Body()), 850*units.Nanosecond,
 		units.Time(0).Add(0x101020304*units.Nanosecond), 62, 0x6b)
 	tmpl.Seal(room[:total])
 	assert.Equal(t, "03070000075bcd15"+"00000352"+"01020304"+"3e6b0000",
 		hex.EncodeToString(room[ext+XCHLen:total-ICRCLen]))
 	require.NoError(t, p.Parse(room[:total]))
 	assert.True(t, p.ICRC())
-	e := p.ProbeEcho()
-	assert.Equal(t, ProbeResponse, e.Field().Mode())
+	e := extension.ProbeEcho(p.Body())
+	assert.Equal(t, extension.ProbeResponse, e.Field().Mode())
 	assert.Equal(t, uint8(7), e.Field().Seq())
 	assert.Equal(t, 123456789*units.Nanosecond, e.Field().Left())
 	assert.Equal(t, 850*units.Nanosecond, e.Residence())
@@ -77,11 +81,11 @@ func TestWorkedProbe(t *testing.T) {
 
 // What does not fit its field is cut as the field says.
 func TestProbeFieldsAreModular(t *testing.T) {
-	f := ProbeField(make([]byte, ProbeLen))
-	f.Set(ProbeAlone, 255, units.Time(0).Add(1e5*units.Second))
+	f := extension.ProbeField(make([]byte, extension.ProbeLen))
+	f.Set(extension.ProbeAlone, 255, units.Time(0).Add(1e5*units.Second))
 	assert.Equal(t, uint8(255), f.Seq())
 	assert.Equal(t, 1e5*units.Second, f.Left())
-	e := ProbeEcho(make([]byte, ProbeEchoLen))
+	e := extension.ProbeEcho(make([]byte, extension.ProbeEchoLen))
 	e.Set(f, 5*units.Second, 0, 1, 2)
 	assert.Equal(t, (1<<32-1)*units.Nanosecond, e.Residence())
 }

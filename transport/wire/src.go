@@ -1,25 +1,28 @@
 package wire
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// SRCLen is what an SRC has behind its XCH: two reserved bytes and a QueueReport.
-const SRCLen = 2 + queueReportLen
+	"github.com/goroce/goroce/internal/extension"
+)
 
-// MaxSRC is the length of the longest frame of an SRC, with a VLAN tag and over IPv6.
-const MaxSRC = MaxOverhead + XCHLen + SRCLen + ICRCLen
+// srcLen is the length of the body of an SRC: two reserved bytes and a report.
+const srcLen = 2 + extension.QueueReportLen
 
-// Report is what the switch that made an SRC says of its queue.
-func (p *Packet) Report() QueueReport { return queueReport(p.Ext()[XCHLen+SRCLen-queueReportLen:]) }
+// maxSRC is the length of the longest frame of an SRC, with a VLAN tag and over IPv6.
+const maxSRC = MaxOverhead + XCHLen + srcLen + ICRCLen
 
-// BuildSRC writes into room, MaxSRC bytes or more, what a switch tells the sender of a data packet
-// that has a Bolt: the packet's addresses the other way round, its UDP source port, PSN and tag,
-// for the queue pair that the Bolt names. It answers the frame, nil when the packet has no Bolt.
-func BuildSRC(room, data []byte, tos uint8, r QueueReport) []byte {
-	l3, bth, t := findTLV(data, TLVBolt)
+// BuildSRC builds the SRC with which a switch reports its queue to the sender of data, an XDATA
+// with a Bolt: the addresses of data swapped, its UDP source port, PSN and tag, and the queue pair
+// that the Bolt names. It writes the frame into room, which has 94 bytes or more, and returns it,
+// or nil if data has no Bolt.
+func BuildSRC(room, data []byte, tos uint8, report [extension.QueueReportLen]byte) []byte {
+	l3, bth, tlv := switchTLV(data)
+	t := extension.AsBolt(tlv)
 	if t == nil {
 		return nil
 	}
-	total := bth + BTHLen + XCHLen + SRCLen + ICRCLen
+	total := bth + BTHLen + XCHLen + srcLen + ICRCLen
 	frame := room[:total]
 	copy(frame, data[:bth+BTHLen+XCHLen])
 	copy(frame, data[6:12])
@@ -43,11 +46,12 @@ func BuildSRC(room, data []byte, tos uint8, r QueueReport) []byte {
 	View[UDP](frame[bth-UDPLen:]).Len.Set(uint16(total - bth + UDPLen))
 	h := View[BTH](frame[bth:])
 	h.Opcode, h.Flags, h.Congestion, h.Ack = SRC, 0, 0, 0
-	h.DestQP.Set(uint32(Bolt(t).Sender()))
+	h.DestQP.Set(t.Sender())
 	body := frame[bth+BTHLen:]
-	XCH(body).Set(XCH(body).Tag(), 0)
-	clear(body[XCHLen : XCHLen+SRCLen-queueReportLen])
-	r.put(body[XCHLen+SRCLen-queueReportLen:])
+	x := View[XCH](body)
+	x.Set(x.Tag.Get(), 0)
+	clear(body[XCHLen : XCHLen+srcLen])
+	copy(body[XCHLen+srcLen-extension.QueueReportLen:], report[:])
 	end := total - ICRCLen
 	binary.LittleEndian.PutUint32(frame[end:], icrc(frame[l3:end], data[l3]>>4 == 6))
 	return frame

@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"testing"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -11,12 +12,13 @@ import (
 // aToken is a TOKEN with so many ranges, anRTS what asks for one.
 func aToken(t testing.TB, v6 bool, ranges int) []byte {
 	frame := make([]byte, 512)
-	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: Token, PSN: 7}, RangeLen*ranges)
-	XCH(frame[ext:]).Set(0x1234, 0)
-	body := TokenField(frame[ext+XCHLen : total-ICRCLen])
-	body.Set(65536, 5, ranges, TokenAsks, 3)
+	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: Token, PSN: 7},
+		extension.RangeLen*ranges)
+	View[XCH](frame[ext:]).Set(0x1234, 0)
+	body := extension.Token(frame[ext+XCHLen : total-ICRCLen])
+	body.Set(65536, 5, ranges, extension.TokenAsks, 3)
 	for i := range ranges {
-		body.SetRange(i, Range{PSN(i), uint8(i + 1)})
+		body.SetRange(i, extension.Range{uint32(i), uint8(i + 1)})
 	}
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
@@ -25,8 +27,9 @@ func aToken(t testing.TB, v6 bool, ranges int) []byte {
 func anRTS(t testing.TB, v6 bool) []byte {
 	frame := make([]byte, 256)
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: RTS, PSN: 7}, 0)
-	XCH(frame[ext:]).Set(0x1234, 0)
-	RTSField(frame[ext+XCHLen:][:RTSLen]).Set(1_000_000, 4096, 3, 0x9876, RTSUnscheduled|RTSBehind)
+	View[XCH](frame[ext:]).Set(0x1234, 0)
+	extension.RTS(frame[ext+XCHLen:][:extension.RTSLen]).Set(1_000_000, 4096, 3, 0x9876,
+		extension.RTSUnscheduled|extension.RTSBehind)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
@@ -44,20 +47,20 @@ func TestWorkedToken(t *testing.T) {
 	assert.Equal(t, Token, p.Op)
 	assert.EqualValues(t, 44, p.DSCP)
 	assert.EqualValues(t, ECNECT0, p.ECN)
-	assert.EqualValues(t, 65536, p.Token().Limit())
-	assert.EqualValues(t, 5, p.Token().Seq())
-	require.Equal(t, 1, p.Token().Ranges())
-	assert.Equal(t, Range{0x100004, 2}, p.Token().Range(0))
-	assert.Zero(t, p.Token().Flags())
-	assert.Zero(t, p.Token().Priority())
+	assert.EqualValues(t, 65536, extension.Token(p.Body()).Limit())
+	assert.EqualValues(t, 5, extension.Token(p.Body()).Seq())
+	require.Equal(t, 1, extension.Token(p.Body()).Ranges())
+	assert.Equal(t, extension.Range{0x100004, 2}, extension.Token(p.Body()).Range(0))
+	assert.Zero(t, extension.Token(p.Body()).Flags())
+	assert.Zero(t, extension.Token(p.Body()).Priority())
 
 	tmpl := templateOf(t, &p)
 	room := make([]byte, 128)
-	ext, total := tmpl.Build(room, Fields{Op: Token, PSN: 0x100007}, RangeLen)
-	XCH(room[ext:]).Set(0x1234, 0)
-	body := TokenField(room[ext+XCHLen : total-ICRCLen])
+	ext, total := tmpl.Build(room, Fields{Op: Token, PSN: 0x100007}, extension.RangeLen)
+	View[XCH](room[ext:]).Set(0x1234, 0)
+	body := extension.Token(room[ext+XCHLen : total-ICRCLen])
 	body.Set(65536, 5, 1, 0, 0)
-	body.SetRange(0, Range{0x100004, 2})
+	body.SetRange(0, extension.Range{0x100004, 2})
 	tmpl.SetFrameTOS(room[:total], 44<<2|ECNECT0)
 	tmpl.Seal(room[:total])
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
@@ -67,17 +70,17 @@ func TestRTSAndTokenSayWhatWasSet(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		var p Packet
 		require.NoError(t, p.Parse(anRTS(t, v6)))
-		h := p.RTS()
+		h := extension.RTS(p.Body())
 		assert.Equal(t, []any{uint32(1_000_000), uint32(4096), uint16(3), uint16(0x9876),
-			RTSUnscheduled | RTSBehind},
+			extension.RTSUnscheduled | extension.RTSBehind},
 			[]any{h.Demand(), h.Spent(), h.CE(), h.Seq(), h.Flags()})
-		for _, n := range []int{0, 1, MaxRanges} {
+		for _, n := range []int{0, 1, extension.MaxRanges} {
 			require.NoError(t, p.Parse(aToken(t, v6, n)))
-			k := p.Token()
-			assert.Equal(t, []any{uint32(65536), uint16(5), n, TokenAsks, uint8(3)},
+			k := extension.Token(p.Body())
+			assert.Equal(t, []any{uint32(65536), uint16(5), n, extension.TokenAsks, uint8(3)},
 				[]any{k.Limit(), k.Seq(), k.Ranges(), k.Flags(), k.Priority()})
 			for i := range n {
-				assert.Equal(t, Range{PSN(i), uint8(i + 1)}, k.Range(i))
+				assert.Equal(t, extension.Range{uint32(i), uint8(i + 1)}, k.Range(i))
 			}
 		}
 	}
@@ -88,10 +91,13 @@ func TestBrokenTokens(t *testing.T) {
 	for name, spoil := range map[string]func(body []byte) []byte{
 		"more ranges than there are":  func(b []byte) []byte { b[6] = 3; return b },
 		"fewer ranges than there are": func(b []byte) []byte { b[6] = 1; return b },
-		"an empty range":              func(b []byte) []byte { b[TokenLen+3] = 0; return b },
+		"an empty range": func(b []byte) []byte {
+			b[extension.TokenLen+3] = 0
+			return b
+		},
 	} {
 		frame := aToken(t, false, 2)
-		spoil(frame[len(frame)-ICRCLen-TokenLen-2*RangeLen:])
+		spoil(frame[len(frame)-ICRCLen-extension.TokenLen-2*extension.RangeLen:])
 		var p Packet
 		require.ErrorIs(t, p.Parse(frame), ErrExtension, name)
 	}

@@ -54,7 +54,7 @@ func (p *Packet) ParseTrimmed(frame []byte) (payload int, err error) {
 		return 0, ErrLength
 	}
 	if Opcode(bth[0]) == XDATA &&
-		(len(frame) < ext+XCHLen || XCH(frame[ext:]).Version() != ExtensionVersion) {
+		(len(frame) < ext+XCHLen || !View[XCH](frame[ext:]).current()) {
 		return 0, ErrExtension
 	}
 	p.Frame = frame[:len(frame):len(frame)]

@@ -8,7 +8,7 @@ import (
 // header is a struct of bytes and arrays of bytes, without padding and without pointers: every
 // sequence of bytes is a valid value of it, at every address.
 type header interface {
-	Ethernet | VLAN | IPv4 | IPv6 | UDP | BTH | RETH | AETH | AtomicETH | DETH | BE32 | BE64
+	Ethernet | VLAN | IPv4 | IPv6 | UDP | BTH | RETH | AETH | AtomicETH | DETH | XCH | BE32 | BE64
 }
 
 // View returns the header at the start of b as a view: what is written to it is written to b. It

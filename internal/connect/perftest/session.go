@@ -231,7 +231,8 @@ func (s *Session) checkDestination(i int, d Destination) error {
 	}
 	for k, other := range s.theirs {
 		if other.QPN == d.QPN {
-			return s.mismatch("queue pairs %d and %d have the same QPN %#x; want -q %d on the peer",
+			return s.mismatch("queue pairs %d and %d have the same QPN %#x; want -q %d on the "+
+				"peer",
 				k, i, d.QPN, len(s.mine))
 		}
 	}

@@ -99,7 +99,8 @@ func (e *exchange) destination(mine Destination) (Destination, error) {
 	if err == nil && peer.GID.Is4() != mine.GID.Unmap().Is4() {
 		return Destination{},
 			fmt.Errorf("pingpong: remote GID %v, local GID %v: want both IPv4 or both IPv6 "+
-				"(-g): %w", peer.GID, mine.GID, ErrMismatch)
+				"(-g): "+
+				"%w", peer.GID, mine.GID, ErrMismatch)
 	}
 	return peer, err
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -112,11 +111,8 @@ var alg1 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		counts := claims.Value{}
-		for _, n := range []string{"temperatures", "iterations", "evaluations"} {
-			counts = counts.With(n, claims.Number(r.Values(n)[0]))
-		}
-		r.Claim("counts", counts)
+		r.Claim("counts", experiment.Each([]string{"temperatures", "iterations", "evaluations"},
+			func(n string) float64 { return r.Values(n)[0] }))
 		r.Claim("step", r.Values("step violations")[0])
 		r.Claim("best-kept", r.Values("lost best")[0])
 		r.Claim("projection", r.Values("projection violations")[0])

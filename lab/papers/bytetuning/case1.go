@@ -159,10 +159,8 @@ func runCase1(j *experiment.Job) error {
 		return err
 	}
 	span := s.Until.Seconds()
-	for i, at := range lost.Times {
-		j.Series("lost").Add(at.Sub(0).Seconds(), lost.Values[i])
-		j.Series("queue").Add(at.Sub(0).Seconds(), queue.Values[i])
-	}
+	j.Curve("lost", lost, 0)
+	j.Curve("queue", queue, 0)
 	j.Value("loss", refusedHere()/span)
 	j.Value("start", lost.Max(0, units.Time(2*ms)))
 	j.Value("pauses", float64(pauses))

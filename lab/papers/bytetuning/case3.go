@@ -124,9 +124,7 @@ func runCase3(j *experiment.Job) error {
 	j.Value("lost", (now.lost-then.lost)*each)
 	j.Value("queue", queue.Mean(units.Time(settle), units.Time(s.Until)))
 	j.Value("longest", queue.Max(units.Time(settle), units.Time(s.Until)))
-	for i, v := range speed.Values {
-		j.Series("rdma").Add(speed.Times[i].Sub(0).Seconds(), v)
-	}
+	j.Curve("rdma", speed, 0)
 	return nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -63,7 +62,7 @@ var fig5 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		total := claims.Value{}
+		total := experiment.Keyed{}
 		var victims, highest experiment.Values
 		for _, c := range r.Cells() {
 			if c.Name == alone {
@@ -73,7 +72,7 @@ var fig5 = &experiment.Experiment{
 			for _, seed := range c.Seeds() {
 				best = append(best, seed.Values("total").Max())
 			}
-			total = total.With(c.Name, claims.Number(best.Mean()/100e9))
+			total = total.With(c.Name, best.Mean()/100e9)
 			highest = append(highest, best.Mean())
 			victims = append(victims, c.Values("victim")...)
 		}

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/bytetuning/fluid"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/units"
@@ -90,9 +89,9 @@ var fig6 = &experiment.Experiment{
 		lost := func(setting int, b begin) float64 {
 			return r.Values(fig6Name(setting, b) + " lost")[0]
 		}
-		more := claims.Value{}
+		more := experiment.Keyed{}
 		for _, b := range []begin{begins[1], begins[3], begins[5]} {
-			more = more.With(fmt.Sprintf("n%d", b.n), claims.Number(lost(1, b)))
+			more = more.With(fmt.Sprintf("n%d", b.n), lost(1, b))
 		}
 		r.Claim("more-flows", more)
 		slow, higher, best := 0., math.Inf(1), 0

@@ -7,7 +7,6 @@ import (
 	"github.com/goroce/goroce/bytetuning/fluid"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -127,11 +126,8 @@ var fluidFixedPoint = &experiment.Experiment{
 		r.Claim("converge", r.Values("converge").Max())
 		r.Claim("cycle", r.Values("cycle").Max())
 		if r.Scale == experiment.Full {
-			v := claims.Value{}
-			for _, n := range []string{"n2", "n4", "n8"} {
-				v = v.With(n, claims.Number(r.Values(n)[0]))
-			}
-			r.Claim("packet-agrees", v)
+			r.Claim("packet-agrees", experiment.Each([]string{"n2", "n4", "n8"},
+				func(n string) float64 { return r.Values(n)[0] }))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

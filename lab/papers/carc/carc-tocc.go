@@ -3,7 +3,6 @@ package carclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 	"github.com/goroce/goroce/tocc"
@@ -36,12 +35,11 @@ var carcToCC = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		three, one := r.Cell(threeGates.String()), r.Cell(jointGate.String())
-		v := claims.Value{}
+		v := experiment.Keyed{}
 		unfinished := 0.
 		for _, c := range []experiment.Pool{three, one} {
 			for i := range phases {
-				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1),
-					claims.Number(underLimiter(c, i)))
+				v = v.With(fmt.Sprintf("%s, phase %d", c.Name, i+1), underLimiter(c, i))
 			}
 		}
 		for _, c := range r.Cells() {

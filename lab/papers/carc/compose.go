@@ -282,7 +282,7 @@ func (c *course) record(j *experiment.Job) {
 		asked += float64(g.Stats().Queries)
 		sent += float64(g.Stats().Messages)
 	}
-	node := c.bed.Nodes[c.bed.senders].Endpoint.Counters()
+	node := c.bed.Nodes[c.bed.senders].Endpoint.Stats()
 	j.Value("asked", asked)
 	j.Value("messages", sent)
 	j.Value("explicit", float64(node.CreditsSent))

@@ -3,7 +3,6 @@ package carclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -56,7 +55,7 @@ var fig2 = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		ns := fig2Connections(r.Scale)
-		falls := claims.Value{}
+		falls := experiment.Keyed{}
 		// fall returns the ratio of the fewest connections to the most, among those with which
 		// threads are busy.
 		fall := func(v variant) float64 {
@@ -68,7 +67,7 @@ var fig2 = &experiment.Experiment{
 			return rates[0] / rates[most]
 		}
 		for _, v := range []variant{plain, hostCC} {
-			falls = falls.With(v.name, claims.Number(fall(v)))
+			falls = falls.With(v.name, fall(v))
 		}
 		r.Claim("degrades", falls)
 		r.Note("degrades", "a thread waits for each line of a packet, 20 or 90 ns; if it waits "+

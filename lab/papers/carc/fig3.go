@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/fabric/hostmodel"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -55,11 +54,8 @@ var fig3 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		totals := claims.Value{}
-		for _, name := range []string{"reads", "misses", "nic", "cpu"} {
-			totals = totals.With(name, claims.Number(r.Values(name).Sum()))
-		}
-		r.Claim("evictions", totals)
+		r.Claim("evictions", experiment.Each([]string{"reads", "misses", "nic", "cpu"},
+			func(name string) float64 { return r.Values(name).Sum() }))
 		r.Claim("no-alloc", r.Values("allocated")[2])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -1,7 +1,6 @@
 package carclab
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -17,13 +16,12 @@ var fig8a = &experiment.Experiment{
 			return r.Cell(echo{v.name, ticks}.String()).Values(what)[0]
 		}
 		fewer, gapHost, gapCARC := 0., 0., 0.
-		faster := claims.Value{}
+		faster := experiment.Keyed{}
 		for _, n := range echoTicks(r.Scale) {
 			if miss := at(hostCC, n, "miss"); miss > 0.05 {
 				fewer = max(fewer, (miss-at(carcEcho, n, "miss"))/miss)
 			}
-			faster = faster.With(ticksName(n),
-				claims.Number(at(carcEcho, n, "rate")/at(hostCC, n, "rate")))
+			faster = faster.With(ticksName(n), at(carcEcho, n, "rate")/at(hostCC, n, "rate"))
 			gapHost += 1 - at(hostCC, n, "rate")/at(withoutAny, n, "rate")
 			gapCARC += 1 - at(carcEcho, n, "rate")/at(withoutAny, n, "rate")
 		}

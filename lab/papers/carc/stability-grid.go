@@ -1,7 +1,6 @@
 package carclab
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -41,7 +40,7 @@ var stabilityGrid = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		incomplete := 0
-		settling := claims.Value{}
+		settling := experiment.Keyed{}
 		within, rates, refused, open := 0., 0., 0., 0
 		for _, c := range r.Cells() {
 			longest := c.Values("settling").Max()

@@ -9,7 +9,6 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/hostmodel"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -74,7 +73,7 @@ const packetWire = 14 + 20 + 8 + 12 + 16 + 4 + 24
 // run simulates until the end.
 func (b *testbed) run(ctx context.Context) error {
 	if b.mtu == 0 {
-		b.mtu = transport.MTU4096
+		b.mtu = 4 * units.KiB
 	}
 	scheme, err := b.scheme()
 	if err != nil {

@@ -22,7 +22,7 @@ func TestReturnsRideOnAcknowledgements(t *testing.T) {
 		b := &testbed{senders: 8, rate: 100 * gbps, baseRTT: 12 * us, message: 1024, deep: 2048,
 			seed: 1, credits: &spec, v2: always(40 * gbps), until: 5 * ms}
 		require.NoError(t, b.run(t.Context()))
-		c := b.Nodes[b.senders].Endpoint.Counters()
+		c := b.Nodes[b.senders].Endpoint.Stats()
 		messages := uint64(0)
 		for _, m := range b.Result().Messages {
 			messages += m.Consumed / 1024

@@ -53,10 +53,7 @@ var fig3c = &experiment.Experiment{
 		j.Value("high", group(r.Traces[:1], 2100*us, 3000*us)/group(r.Traces, 2100*us, 3000*us))
 		keep(j, "high", r.Traces[:1])
 		keep(j, "low", r.Traces[1:])
-		queue := j.Series("queue")
-		for at := units.Duration(0); at < config.Until; at += 10 * us {
-			queue.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+10*us)))
-		}
+		j.Means("queue", r.Queues[0].Length, 10*us, config.Until)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

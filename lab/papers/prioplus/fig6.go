@@ -8,7 +8,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -17,7 +16,7 @@ import (
 const (
 	fig6Hop     = units.Microsecond
 	fig6Service = 2 * units.Microsecond
-	fig6Payload = transport.MTU4096
+	fig6Payload = 4 * units.KiB
 	fig6Packet  = fig6Payload + sim.Overhead
 	fig6Window  = 3 // packets, which just fill the path: a round trip of 4 hops and one service
 )

@@ -65,15 +65,7 @@ func (b bins) takeover(all bins, start, end units.Duration) units.Duration {
 // refill returns how long after stop the total begins to stay at 0.9 of the link for 500 µs, in
 // steps of a bin.
 func (b bins) refill(stop units.Duration, capacity float64) units.Duration {
-	full := 0
-	for at := stop; at+bin <= units.Duration(len(b.rate))*b.width; at += bin {
-		if b.mean(at, at+bin) < 0.9*capacity {
-			full = 0
-		} else if full++; full == int(heldFor/bin) {
-			return at + bin - heldFor - stop
-		}
-	}
-	return units.Forever
+	return experiment.Refill(b.mean, stop, units.Duration(len(b.rate))*b.width, capacity)
 }
 
 // keep records the bins for a figure.

@@ -64,20 +64,10 @@ func group(flows []*sim.Trace, from, to units.Duration) float64 {
 
 // keep records the goodput of classes of flows.
 func keep(j *experiment.Job, name string, flows []*sim.Trace) {
-	s := j.Series(name)
-	for k, at := range flows[0].Goodput.Times {
-		sum := 0.0
-		for _, f := range flows {
-			sum += f.Goodput.Values[k]
-		}
-		s.Add(units.Duration(at).Seconds(), sum)
-	}
+	j.Curve(name, sim.Goodput(flows), 0)
 }
 
 // keepQueue records the mean queue toward the receiver in each interval.
 func keepQueue(j *experiment.Job, name string, r *sim.Result, interval units.Duration) {
-	s := j.Series(name)
-	for at := units.Duration(0); at+interval <= r.End; at += interval {
-		s.Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at), units.Time(at+interval)))
-	}
+	j.Means(name, r.Queues[0].Length, interval, r.End)
 }

@@ -80,7 +80,7 @@ var plainPeer = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		foreign := 0.0
-		strict := claims.Value{}
+		strict := experiment.Keyed{}
 		for _, c := range r.Cells() {
 			foreign += c.Values("foreign").Max()
 		}
@@ -94,7 +94,7 @@ var plainPeer = &experiment.Experiment{
 					least = min(least, r.Cell(c.name()).Values(class(p)+" settled").Mean())
 				}
 			}
-			strict = strict.With(fmt.Sprint(p), claims.Number(least))
+			strict = strict.With(fmt.Sprint(p), least)
 		}
 		r.Claim("strict", strict)
 		r.Note("strict", "the least of all peers; B is the lateness of their delays, and 0.3 µs. "+

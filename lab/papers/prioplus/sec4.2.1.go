@@ -32,10 +32,9 @@ var sec421 = &experiment.Experiment{
 		const probe, every = 64, 12 * units.Microsecond
 		r.Claim("rate", claims.Rate(units.BitRate(8*probe/every.Seconds())))
 		r.Note("rate", "the paper has 64 B; ours are 74 B with the check sequence, 49 Mb/s")
-		rates := claims.Value{}
+		rates := experiment.Keyed{}
 		for _, p := range probed {
-			rates = rates.With(fmt.Sprintf("p%d", p),
-				claims.Number(r.Cell("rates").Values(class(p)).Mean()))
+			rates = rates.With(fmt.Sprintf("p%d", p), r.Cell("rates").Values(class(p)).Mean())
 		}
 		r.Claim("less-when-deeper", rates)
 		together := 0.0

@@ -55,21 +55,7 @@ func TestDiffer(t *testing.T) {
 	}
 }
 
-// The link is full again at the first of ten full bins in a row.
-func TestRefill(t *testing.T) {
-	const us = units.Microsecond
-	total := &fabric.Series{}
-	for at := units.Duration(0); at < 4000*us; at += 20 * us {
-		rate := 1.
-		if at >= 2000*us && at < 2200*us || at == 2400*us {
-			rate = 0.5
-		}
-		total.Add(units.Time(at), rate)
-	}
-	assert.Equal(t, 450*us, refill(total, 2000*us, 4000*us, 1),
-		"a bin of 50 µs that is not full restarts the count")
-	assert.Equal(t, units.Duration(0), refill(total, 2500*us, 4000*us, 1))
-	assert.Equal(t, units.Forever, refill(total, 2000*us, 2600*us, 1), "too short to tell")
+func TestDeviation(t *testing.T) {
 	assert.InDelta(t, 0.5,
 		deviation(&fabric.Series{Times: []units.Time{0, 1, 2, 3}, Values: []float64{1, 2, 1, 9}}, 0,
 			2), 1e-12)

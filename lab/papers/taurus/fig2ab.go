@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/sim/figure"
@@ -38,12 +37,9 @@ var fig2ab = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		sent, reported := r.Cell("sending"), r.Cell("reports")
-		var losses claims.Value
-		for _, flows := range servedFlows {
-			losses = losses.With(fmt.Sprint(flows),
-				claims.Number(1-rate(sent, flows, "ccp")/rate(sent, flows, "in line")))
-		}
-		r.Claim("throughput", losses)
+		r.Claim("throughput", experiment.Each(servedFlows, func(flows int) float64 {
+			return 1 - rate(sent, flows, "ccp")/rate(sent, flows, "in line")
+		}))
 		r.Note("throughput", "%s; packets of 4096 B, both ends on one core: in line %.3g Gb/s of "+
 			"one flow and %.3g of 32, with a report each round trip %.3g and %.3g",
 			conditions(sent),

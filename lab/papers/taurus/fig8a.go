@@ -3,7 +3,6 @@ package taurus
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/sim/figure"
@@ -45,12 +44,12 @@ var fig8a = &experiment.Experiment{
 		return measure(j, enoughAt(j.Scale), all...)
 	},
 	Judge: func(r *experiment.Results) {
-		var gains claims.Value
+		var gains experiment.Keyed
 		most := 0.0
 		for _, flows := range aggregatedFlows {
 			off, on := cpu(r.Pool, fmt.Sprintf("%d off", flows)), cpu(r.Pool,
 				fmt.Sprintf("%d on", flows))
-			gains = gains.With(fmt.Sprint(flows), claims.Number(1-on/off))
+			gains = gains.With(fmt.Sprint(flows), 1-on/off)
 			most = max(most, on)
 		}
 		r.Claim("less-cpu", gains)

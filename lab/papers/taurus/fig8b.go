@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/sim/figure"
@@ -38,11 +37,11 @@ var fig8b = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		cells := r.Cells()
 		judged := cells[len(cells)-1]
-		var savings claims.Value
+		var savings experiment.Keyed
 		var series []float64
 		for _, flows := range aggregatedFlows {
 			s := saving(judged, flows)
-			savings = savings.With(fmt.Sprint(flows), claims.Number(s))
+			savings = savings.With(fmt.Sprint(flows), s)
 			series = append(series, s)
 		}
 		r.Claim("rate-down", savings)

@@ -90,34 +90,15 @@ func join(j *experiment.Job) error {
 	}
 	total := r.Goodput()
 	from, to := units.Time(joinAt), units.Time(joinEnd)
-	j.Value("refill", refill(total, joinAt, joinEnd, config.Capacity()).Seconds())
+	j.Value("refill", experiment.Refill(func(from, to units.Duration) float64 {
+		return total.Mean(units.Time(from), units.Time(to))
+	}, joinAt, joinEnd, config.Capacity()).Seconds())
 	j.Value("goodput", total.Mean(from, to)/config.Capacity())
 	j.Value("peak", r.Queues[0].Length.Max(from, to))
 	j.Value("spread", deviation(total, steadyAt, joinEnd))
-	for k, at := range total.Times {
-		j.Series("goodput").Add(units.Duration(at).Seconds(), total.Values[k])
-	}
-	const step = 10 * units.Microsecond
-	for at := units.Duration(0); at < joinEnd; at += step {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
-			units.Time(at+step)))
-	}
+	j.Curve("goodput", total, 0)
+	j.Means("queue", r.Queues[0].Length, 10*units.Microsecond, joinEnd)
 	return nil
-}
-
-// refill returns the catalogue's measure: how long after stop the total begins to stay at 0.9 of
-// the link for 500 µs, in bins of 50 µs.
-func refill(total *fabric.Series, stop, end units.Duration, capacity float64) units.Duration {
-	const bin, held = 50 * units.Microsecond, 500 * units.Microsecond
-	full := units.Duration(0)
-	for at := stop; at+bin <= end; at += bin {
-		if total.Mean(units.Time(at), units.Time(at+bin)) < 0.9*capacity {
-			full = 0
-		} else if full += bin; full == held {
-			return at + bin - held - stop
-		}
-	}
-	return units.Forever
 }
 
 // deviation returns the standard deviation of the values in a span.

@@ -4,12 +4,11 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
 // payload of packets is the path MTU of the paper's testbed.
-const payload = transport.MTU4096
+const payload = 4 * units.KiB
 
 // buffer is shared by the ports of a switch.
 const buffer = units.Bytes(32_000_000)

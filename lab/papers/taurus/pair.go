@@ -74,10 +74,9 @@ func newPair(c cc.Controller, flows int, algorithm func() (cc.Algorithm, error))
 	}
 	for i := range p.qps {
 		for k, qp := range p.qps[i] {
-			if err := qp.Connect(transport.InitAttr{Access: transport.RemoteWrite},
-				transport.RTRAttr{Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu,
-					DestQPN: p.qps[1-i][k].Num},
-				transport.RTSAttr{Timeout: 18, RetryCount: 7}); err != nil {
+			if err := qp.Connect(transport.QPAttr{Access: transport.RemoteWrite,
+				Path: transport.AddressVector{IP: addrs[1-i]}, PathMTU: mtu,
+				DestQPN: p.qps[1-i][k].Num, Timeout: 18, RetryCount: 7}); err != nil {
 				return nil, err
 			}
 		}
@@ -102,10 +101,7 @@ func (s single) Recv(bufs []packet.Buf) int { return s.Port.Recv(bufs[:1]) }
 // post writes some messages; only the last is signaled.
 func (p *pair) post(k int) {
 	for i := range completeEach {
-		p.work.ID, p.work.Flags = uint64(k), 0
-		if i == completeEach-1 {
-			p.work.Flags = transport.Signaled
-		}
+		p.work.ID, p.work.Signaled = uint64(k), i == completeEach-1
 		if err := p.qps[0][k].PostSend(&p.work); err != nil {
 			p.err = err
 		}

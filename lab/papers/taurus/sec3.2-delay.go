@@ -1,7 +1,6 @@
 package taurus
 
 import (
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -28,12 +27,12 @@ var separation = &experiment.Experiment{
 		return c.incast(j)
 	},
 	Judge: func(r *experiment.Results) {
-		tail := claims.Value{}
+		tail := experiment.Keyed{}
 		var queues []float64
 		for _, a := range separated(r.Scale) {
 			near, away := of(r, a, behind(0)), of(r, a, behind(units.Microsecond))
 			tail = tail.With(string(a),
-				claims.Number(away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99)))
+				away.Values("fct").Percentile(99)/near.Values("fct").Percentile(99))
 		}
 		for _, away := range distances(r.Scale) {
 			sum := 0.0

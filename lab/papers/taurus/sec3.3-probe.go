@@ -7,6 +7,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/packet"
@@ -201,7 +202,7 @@ func (p *prober) Poll(now units.Time) units.Time {
 		return now.Add(units.Forever)
 	}
 	for ; !p.next.After(now); p.next = p.next.Add((400 * gbps).Duration(mtu)) {
-		var field [wire.ProbeLen]byte
+		var field [extension.ProbeLen]byte
 		if p.psn++; p.nic.Sent(0, &nicoffload.Packet{PSN: p.psn, Bytes: mtu}, field[:], now) &&
 			p.left > 0 {
 			p.left--
@@ -215,12 +216,12 @@ func (p *prober) receive(now units.Time) {
 	switch p.parsed.Op {
 	case wire.Probe:
 		p.field = len(p.parsed.Ext()) - wire.XCHLen
-		field := p.parsed.ProbeField()
+		field := extension.ProbeField(p.parsed.Body())
 		p.send(wire.ProbeAck, func(body []byte) {
-			wire.ProbeEcho(body).Set(field, 0, now, p.parsed.TTL(), p.parsed.TOS())
+			extension.ProbeEcho(body).Set(field, 0, now, p.parsed.TTL(), p.parsed.TOS())
 		})
 	case wire.ProbeAck:
-		field := p.parsed.ProbeEcho().Field()
+		field := extension.ProbeEcho(p.parsed.Body()).Field()
 		if field.Left() < p.newest {
 			p.late++
 		}
@@ -237,7 +238,7 @@ func (p *prober) send(op wire.Opcode, body func([]byte)) {
 	}
 	frame := p.out[0].Room()
 	ext, total := p.template.Build(frame, wire.Fields{Op: op}, 0)
-	wire.XCH(frame[ext:]).Set(1, 0)
+	wire.View[wire.XCH](frame[ext:]).Set(1, 0)
 	body(frame[ext+wire.XCHLen : total-wire.ICRCLen])
 	p.template.Seal(frame[:total])
 	if p.out[0].SetLen(total); nic.Send(packet.ClassControl, p.out[:]) == 0 {
@@ -280,7 +281,7 @@ func onCommand(j *experiment.Job, n int) error {
 	j.Value("sent", float64(sent))
 	j.Value("heard", float64(heard.heard))
 	j.Value("reversals", float64(heard.reversals))
-	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Counters().DropStaleProbe))
+	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Stats().DropStaleProbe))
 	j.Value("late", 0)
 	return nil
 }
@@ -309,17 +310,17 @@ func segments(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	stamped := map[wire.PSN][]wire.INTRecord{}
+	stamped := map[wire.PSN][]extension.INTRecord{}
 	cut, heard, mismatches, beyond := nicoffload.Extraction{ID: segmentID,
 		Packet: nicoffload.PacketAck}, 0, 0, 0
 	frame := 0
 	arrived := func(p *wire.Packet, _ units.Time) {
-		if t := p.INT(); t != nil {
+		if t := extension.TLVs(p.TLVs()).INT(); t != nil {
 			stamped[p.PSN] = records(t.Filled(), t.Record)
 		}
 	}
 	acknowledged := func(p *wire.Packet, now units.Time) {
-		echo := p.INTEcho()
+		echo := extension.TLVs(p.TLVs()).INTEcho()
 		if echo == nil {
 			return
 		}
@@ -338,8 +339,8 @@ func segments(j *experiment.Job) error {
 	if err := agent.Parse(segmentID, func(segment []byte, _ *cc.Event) error {
 		heard++
 		beyond = max(beyond, abs(len(segment)-int(cut.Length)))
-		echo := wire.INTEcho(segment)
-		if !slices.Equal(records(echo.Records(), echo.Record), stamped[echo.PSN()]) {
+		echo := extension.INTEcho(segment)
+		if !slices.Equal(records(echo.Records(), echo.Record), stamped[wire.PSN(echo.PSN())]) {
 			mismatches++
 		}
 		return nil
@@ -364,7 +365,7 @@ func segments(j *experiment.Job) error {
 	return nil
 }
 
-func records(n int, at func(int) wire.INTRecord) (all []wire.INTRecord) {
+func records(n int, at func(int) extension.INTRecord) (all []extension.INTRecord) {
 	for i := range n {
 		all = append(all, at(i))
 	}

@@ -5,13 +5,12 @@ import (
 	"slices"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/nicoffload"
 	"github.com/goroce/goroce/nicoffload/ccp"
 	"github.com/goroce/goroce/nicoffload/pcc"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
@@ -53,10 +52,9 @@ var table1 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		var host claims.Value
+		var host experiment.Keyed
 		for _, f := range deliverers {
-			host = host.With(f.name,
-				claims.Bool(r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0))
+			host = host.With(f.name, r.Values(f.name)[slices.Index(eventClasses, cc.HOST)] > 0)
 		}
 		r.Claim("host-only-taurus", host)
 		r.Claim("all-eight", experiment.With("bound_delivered", r.Values("taurus").Sum()).
@@ -206,8 +204,8 @@ func startTaurus(a cc.Algorithm) (func(cc.Kind), error) {
 			data()
 			now = now.Add(2 * rto) // and nothing is acknowledged
 		case cc.RTT:
-			response := make([]byte, wire.ProbeLen)
-			wire.ProbeField(response).Set(wire.ProbeResponse, 1, now.Add(-10*us))
+			response := make([]byte, extension.ProbeLen)
+			extension.ProbeField(response).Set(extension.ProbeResponse, 1, now.Add(-10*us))
 			nic.Received(0, &nicoffload.Packet{Type: nicoffload.PacketProbe, Probe: response}, now)
 		case cc.TX:
 			data()

@@ -6,7 +6,6 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -157,11 +156,8 @@ func completions(id, sizes string, full, small int,
 }
 
 // slower returns how much the split adds to the mean slowdown, for each algorithm.
-func slower(r *experiment.Results, of string) (v claims.Value) {
-	for _, a := range algorithms {
-		v = v.With(string(a), claims.Number(ratio(r, a, of)))
-	}
-	return v
+func slower(r *experiment.Results, of string) experiment.Keyed {
+	return experiment.Each(algorithms, func(a algorithm) float64 { return ratio(r, a, of) })
 }
 
 // slowdowns draws the means by size, in line and behind the split.

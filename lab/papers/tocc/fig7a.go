@@ -95,7 +95,7 @@ func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	j.Value("stored", stored.Percentile(5), stored.Percentile(50), stored.Percentile(95))
 	j.Value("pauses", float64(r.Totals.PauseFrames))
 	takeFlows(j, r.Traces, 2*bin, until)
-	take(j, "buffer", r.Stored, bin, until)
+	j.Means("buffer", r.Stored, bin, until)
 	return nil
 }
 

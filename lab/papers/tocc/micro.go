@@ -111,14 +111,6 @@ func takeFlows(j *experiment.Job, flows []*sim.Trace, width, until units.Duratio
 	}
 }
 
-// take records a series, the mean of each bin.
-func take(j *experiment.Job, name string, s *fabric.Series, width, until units.Duration) {
-	out := j.Series(name)
-	for k, v := range binned(s, width, 0, until) {
-		out.Add((units.Duration(k) * width).Seconds(), v)
-	}
-}
-
 // within returns the first time after which all values stay near 1, in bins of a width.
 func within(near float64, width units.Duration, flows ...experiment.Values) units.Duration {
 	since := 0

@@ -5,7 +5,6 @@ import (
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -43,7 +42,7 @@ func (n network) at(host units.BitRate) network {
 func networkAt(s experiment.Scale, n network) network { return experiment.At(s, n, n.small()) }
 
 // payload of packets is the path MTU for Ethernet's 1500 bytes.
-const payload = transport.MTU1024
+const payload = units.KiB
 
 // mtu is the unit in which the paper measures incasts.
 const mtu = 1500 * units.Bytes(1)

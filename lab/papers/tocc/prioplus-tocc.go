@@ -136,8 +136,8 @@ func (c channelRun) simulate(j *experiment.Job) error {
 	}
 	j.Value("moved", moved)
 	j.Value("queue", r.Queues[0].Length.Percentile(99, from, to))
-	take(j, "queue", r.Queues[0].Length, bin/2, until)
-	take(j, "tokens", r.Queues[1].Length, bin/2, until)
+	j.Means("queue", r.Queues[0].Length, bin/2, until)
+	j.Means("tokens", r.Queues[1].Length, bin/2, until)
 	return nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/goroce/goroce/cc"
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -70,10 +69,9 @@ var sec5dLimiter = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		values := claims.Value{}
+		values := experiment.Keyed{}
 		for _, f := range frames {
-			values = values.With(f.name,
-				claims.Number(math.Round(1e4*tocc.Limiter(f.token, f.data))/100))
+			values = values.With(f.name, math.Round(1e4*tocc.Limiter(f.token, f.data))/100)
 		}
 		r.Claim("values", values)
 		one, both := r.Cell(limiterCell{1024, false}.name()), r.Cell(limiterCell{1024, true}.name())

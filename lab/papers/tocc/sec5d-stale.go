@@ -76,7 +76,7 @@ var sec5dStale = &experiment.Experiment{
 			units.Time(pause)))
 		j.Value("peak", r.Queues[0].Length.Max(units.Time(resume),
 			units.Time(resume+100*units.Microsecond)))
-		take(j, "queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
+		j.Means("queue", r.Queues[0].Length, 2*units.Microsecond, 2*units.Millisecond)
 		return nil
 	},
 	Judge: func(r *experiment.Results) {

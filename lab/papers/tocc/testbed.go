@@ -9,7 +9,6 @@ import (
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -44,7 +43,7 @@ type testbed struct {
 
 const (
 	testbedRate    = 25 * units.Gbps
-	testbedPayload = transport.MTU1024
+	testbedPayload = units.KiB
 	testbedFrame   = testbedPayload + wire.EthernetLen + wire.IPv4Len + wire.UDPLen + wire.BTHLen +
 		wire.ICRCLen
 	// check sequence, preamble, gap
@@ -226,7 +225,7 @@ func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	r.Buffer, r.Again = float64(out.Totals.Fullest), float64(out.Totals.Retransmitted)
 	r.Pauses, r.Drops = float64(out.Totals.PausesSent), float64(out.Totals.Dropped)
 	for _, n := range out.Simulation.Nodes {
-		r.Tokens += float64(n.Endpoint.Counters().TokensHeard)
+		r.Tokens += float64(n.Endpoint.Stats().TokensHeard)
 	}
 	r.Tokens *= float64(testbedK) / float64(t.received(out))
 }

@@ -135,9 +135,9 @@ func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
 	j.Value("dropped", float64(r.Queues[0].Stats.Dropped))
 	width := max(bin, p.Until/400)
 	takeFlows(j, there, width, p.Until)
-	take(j, "buffer", r.Stored, width, p.Until)
-	take(j, "queue", r.Queues[0].Length, width/2, p.Until)
-	take(j, "tokens", r.Queues[1].Length, width/2, p.Until)
+	j.Means("buffer", r.Stored, width, p.Until)
+	j.Means("queue", r.Queues[0].Length, width/2, p.Until)
+	j.Means("tokens", r.Queues[1].Length, width/2, p.Until)
 	return nil
 }
 

@@ -2,6 +2,7 @@ package tocc
 
 import (
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -12,7 +13,7 @@ import (
 // credited is what a credit releases, on the wire. The packet carries the number of its credit, and
 // may have a RETH, which also leaves room for its part of an ACK: both directions together must not
 // fill more than the link, because only this keeps queues short.
-const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + wire.GrantLen +
+const credited = payload + tocc.PacketWire + wire.XCHLen + wire.InnerLen + extension.GrantLen +
 	wire.RETHLen
 
 // trimmedDSCP is the DSCP of headers of trimmed packets.

@@ -162,15 +162,9 @@ func runConvergence(j *experiment.Job) error {
 // keep records the goodput of each flow and the queue, as means over intervals.
 func keep(j *experiment.Job, r *sim.Result, interval units.Duration) {
 	for i, f := range r.Traces {
-		for k, at := range f.Goodput.Times {
-			j.Series(fmt.Sprintf("goodput %d", i)).Add(units.Duration(at).Seconds(),
-				f.Goodput.Values[k])
-		}
+		j.Curve(fmt.Sprintf("goodput %d", i), f.Goodput, 0)
 	}
-	for at := units.Duration(0); at < r.End; at += interval {
-		j.Series("queue").Add(at.Seconds(), r.Queues[0].Length.Mean(units.Time(at),
-			units.Time(at+interval)))
-	}
+	j.Means("queue", r.Queues[0].Length, interval, r.End+interval-1)
 }
 
 // joinTime returns how long after the last flow joined the shares are fair: Jain's index is at

@@ -12,7 +12,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -118,7 +117,7 @@ func runCompletionTimes(j *experiment.Job, sizes *workload.Sizes) error {
 	r, err := sim.Scenario{
 		Topology: shape,
 		Hosts: sim.Hosts{
-			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: transport.MTU4096,
+			Machine: fabric.HostConfig{RxDelay: units.Nanosecond}, PathMTU: 4 * units.KiB,
 			Timeout: 14, Cold: true,
 		},
 		Scheme:   a.scheme(spec),
@@ -151,7 +150,7 @@ func (a algorithm) scheme(spec cc.Spec) sim.Scheme {
 	var queues fabric.Queues
 	queues[0].ECN = a.ecn
 	if a.name == "bolt" {
-		queues[0].Bolt = sim.Bolt(transport.MTU4096)
+		queues[0].Bolt = sim.Bolt(4 * units.KiB)
 		queues[0].Bolt.Supply = 2 * queues[0].Bolt.Frame // the authors' setting in a fat tree
 	}
 	return sim.Scheme{Control: spec, CNPInterval: a.cnps, AnswerClass: 0xe0,

@@ -3,7 +3,6 @@ package cclab
 import (
 	"fmt"
 
-	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
@@ -25,23 +24,20 @@ var rtts = &experiment.Experiment{
 	},
 	Run: runRTTs,
 	Judge: func(r *experiment.Results) {
-		near := func(names ...string) (v claims.Value) {
-			for _, a := range names {
+		near := func(names ...string) experiment.Keyed {
+			return experiment.Each(names, func(a string) float64 {
 				c := r.Cell(a)
-				v = v.With(a, claims.Number(c.Values("goodput 0").Mean()/
-					c.Values(fmt.Sprintf("goodput %d", len(far)-1)).Mean()))
-			}
-			return v
+				return c.Values("goodput 0").Mean() /
+					c.Values(fmt.Sprintf("goodput %d", len(far)-1)).Mean()
+			})
 		}
 		r.Claim("windows", near("swift", "dctcp", "idctcp"))
 		r.Claim("rates", near("dcqcn", "dcqcn-nic"))
 		r.Note("no-starvation", "ledbat-dc adds and subtracts the same amount whatever the "+
 			"window, so that the initial difference of the windows, each a BDP of its path, stays")
-		least := claims.Value{}
-		for _, a := range []string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"} {
-			least = least.With(a, claims.Number(r.Cell(a).Values("least").Min()))
-		}
-		r.Claim("no-starvation", least)
+		r.Claim("no-starvation", experiment.Each(
+			[]string{"swift", "dctcp", "idctcp", "ledbat-dc", "dcqcn", "dcqcn-nic"},
+			func(a string) float64 { return r.Cell(a).Values("least").Min() }))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		var groups []string

@@ -10,7 +10,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -86,7 +85,7 @@ func (c incastCell) scenario(seed uint64) (sim.Scenario, error) {
 	s := sim.Scenario{
 		Topology: sim.Star(c.Senders+1, link),
 		// 524 µs
-		Hosts:  sim.Hosts{PathMTU: transport.MTU4096, Chunk: megabyte, Timeout: 7},
+		Hosts:  sim.Hosts{PathMTU: 4 * units.KiB, Chunk: megabyte, Timeout: 7},
 		Scheme: sim.Scheme{Selective: c.Selective},
 		Workload: sim.Workload{
 			Traffic: sim.From(workload.Incast{Hosts: c.Senders + 1, Receiver: c.Senders,
@@ -144,12 +143,10 @@ func runIncast(j *experiment.Job) error {
 		j.Value("fct", math.Inf(1))
 	}
 	j.Value("failed", float64(r.Failed))
-	capacity := sim.Capacity(100*gbps, transport.MTU4096)
+	capacity := sim.Capacity(100*gbps, 4*units.KiB)
 	j.Value("goodput", float64(c.Senders)*8*float64(megabyte)/last.Seconds()/capacity)
 	j.Value("dropped", float64(out.QueueStats(0).Dropped))
 	j.Value("retransmitted", float64(r.Totals.Retransmitted))
-	for i, at := range queue.Times {
-		j.Series("queue").Add(at.Sub(r.Simulation.Zero()).Seconds(), queue.Values[i])
-	}
+	j.Curve("queue", queue, r.Simulation.Zero())
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/sim/figure"
-	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
 
@@ -42,7 +41,7 @@ func runLeafSpine(j *experiment.Job) error {
 	const bdp = 65_800
 	r, err := sim.Scenario{
 		Topology: shape,
-		Hosts:    sim.Hosts{PathMTU: transport.MTU4096, Timeout: 14, Cold: true},
+		Hosts:    sim.Hosts{PathMTU: 4 * units.KiB, Timeout: 14, Cold: true},
 		Scheme: sim.Scheme{
 			Algorithm: func() cc.Algorithm { return &cc.Fixed{Window: bdp} },
 			Switch:    fabric.SwitchConfig{Buffer: 32 * units.MiB, Queues: qs.At()},

@@ -95,9 +95,9 @@ var naps = &experiment.Experiment{
 	Run:   runNaps,
 	Judge: func(r *experiment.Results) {
 		judgeNaps(r, napWorlds[:len(napWorlds)-1])
-		batches := claims.Value{}
+		batches := experiment.Keyed{}
 		for _, a := range controlled {
-			batches = batches.With(a.Name, claims.Number(leastGoodput(r, a, interrupts)))
+			batches = batches.With(a.Name, leastGoodput(r, a, interrupts))
 		}
 		r.Claim("interrupts", batches)
 		noteNaps(r)
@@ -264,9 +264,9 @@ func noteNaps(r *experiment.Results) {
 	r.Note("latency", "a WRITE of 64 KiB takes several windows of a BDP, and each of them meets "+
 		"a nap")
 	r.Note("interrupts", "each endpoint adds the 50 µs for which its NIC may hold a frame "+
-		"to its poll gaps, so no algorithm takes a batch for congestion. What is left is what a "+
-		"poller that looks each 50 µs has: a round trip of 60 to 110 µs, of which a window of a "+
-		"BDP fills a fifth")
+		"to its poll gaps, so no algorithm takes a batch for congestion. The round trip is then "+
+		"60 to 110 µs, as with a poller that looks each 50 µs, and a window of a BDP fills a "+
+		"fifth of it")
 	r.Note("queue", "TIMELY: between its thresholds it follows the gradient, not the delay")
 }
 

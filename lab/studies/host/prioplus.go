@@ -180,14 +180,7 @@ func runPriorities(j *experiment.Job) error {
 		return err
 	}
 	total := r.Goodput()
-	high := &fabric.Series{}
-	for i, at := range total.Times {
-		sum := 0.0
-		for _, f := range r.Traces[flowsOfEach:] {
-			sum += f.Goodput.Values[i]
-		}
-		high.Add(at, sum)
-	}
+	high := sim.Goodput(r.Traces[flowsOfEach:])
 	from, end := units.Time(settle), units.Time(until)
 	j.Value("share", high.Mean(from, end)/total.Mean(from, end))
 	j.Value("goodput", total.Mean(units.Time(settle/3), end))

@@ -51,10 +51,13 @@ func (r *Result) setAside(d *Difference) {
 	}
 	for i := range d.TheirEffect.Completions {
 		w := &d.TheirEffect.Completions[i]
-		w.Flags &^= transport.WithGRH
+		w.Flags &^= withGRH
 		w.SrcQP = 0
 	}
 }
+
+// statusLocQPOpErr is IBV_WC_LOC_QP_OP_ERR, which goroce never reports.
+const statusLocQPOpErr transport.Status = 2
 
 // congested reports whether one of the packets has an ECN mark.
 func (d *Difference) congested() bool {
@@ -286,7 +289,7 @@ var Leftovers = []Known{
 				d.OurEffect.State == transport.ReadyToSend &&
 				len(d.OurEffect.Completions) == 0 &&
 				d.TheirEffect.State == transport.Errored &&
-				d.TheirEffect.Completions[0].Status == transport.StatusLocQPOpErr
+				d.TheirEffect.Completions[0].Status == statusLocQPOpErr
 		},
 	},
 }

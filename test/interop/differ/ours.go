@@ -95,7 +95,8 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 		return err
 	}
 	o.to.qpn = o.qp.Num
-	if err := o.qp.ToInit(transport.InitAttr{Access: c.Access, QKey: c.QKey}); err != nil {
+	init := transport.QPAttr{Access: c.Access, QKey: c.QKey}
+	if err := o.qp.Modify(transport.Init, init); err != nil {
 		return err
 	}
 	local := o.to.regions[regionLocal]
@@ -110,8 +111,9 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 			return err
 		}
 	}
-	err = o.qp.ToRTR(
-		transport.RTRAttr{
+	err = o.qp.Modify(
+		transport.ReadyToReceive,
+		transport.QPAttr{
 			Path:            transport.AddressVector{IP: requester[c.V6], Source: responder[c.V6]},
 			PathMTU:         units.Bytes(c.MTU),
 			DestQPN:         requesterQPN,
@@ -123,8 +125,8 @@ func (o *Ours) connect(c *Case, pd *transport.ProtectionDomain) error {
 	if err != nil {
 		return err
 	}
-	rts := transport.RTSAttr{SendPSN: 1, Timeout: 16, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1}
-	if err := o.qp.ToRTS(rts); err != nil {
+	rts := transport.QPAttr{SendPSN: 1, Timeout: 16, RetryCount: 7, RNRRetry: 7, MaxRdAtomic: 1}
+	if err := o.qp.Modify(transport.ReadyToSend, rts); err != nil {
 		return err
 	}
 	_, err = o.Send(c, nil) // resolves the neighbours
@@ -178,7 +180,7 @@ func (o *Ours) deliver(frame []byte) error {
 // Look implements Responder.
 func (o *Ours) Look(c *Case) (*Effect, error) {
 	e := &Effect{State: o.qp.State()}
-	e.expects(c, o.qp.PSNs().Expected)
+	e.expects(c, o.qp.Query().RecvPSN)
 	var wcs [4 * depth]transport.WorkCompletion
 	for _, w := range wcs[:o.cq.Poll(wcs[:])] {
 		e.Completions = append(
@@ -187,7 +189,7 @@ func (o *Ours) Look(c *Case) (*Effect, error) {
 				ID:     w.ID,
 				Status: w.Status,
 				Op:     w.Op,
-				Flags:  w.Flags,
+				Flags:  flagsOf(&w),
 				Len:    w.ByteLen,
 				Imm:    w.Imm,
 				SrcQP:  w.SrcQP,

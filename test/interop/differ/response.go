@@ -92,12 +92,35 @@ func ack(responses []Response) bool {
 	return len(responses) == 1 && responses[0].Op == wire.RCAck && responses[0].Syndrome.IsAck()
 }
 
+// completionFlags are the extra fields of a completion.
+type completionFlags uint8
+
+const (
+	withImm completionFlags = 1 << iota
+	withInv
+	withGRH
+)
+
+// flagsOf returns the flags of one of our completions.
+func flagsOf(w *transport.WorkCompletion) (f completionFlags) {
+	if w.WithImm {
+		f |= withImm
+	}
+	if w.WithInv {
+		f |= withInv
+	}
+	if w.WithGRH {
+		f |= withGRH
+	}
+	return f
+}
+
 // Completion is the completion of a receive. If it failed, only the status is valid.
 type Completion struct {
 	ID     uint64
 	Status transport.Status
-	Op     transport.CompletionOp
-	Flags  transport.CompletionFlags
+	Op     transport.Op
+	Flags  completionFlags
 	Len    uint32
 	Imm    uint32
 	SrcQP  wire.QPN
@@ -123,10 +146,10 @@ func (w Completion) normal() Completion {
 	if w.Status != transport.StatusSuccess {
 		return Completion{ID: w.ID, Status: w.Status}
 	}
-	if w.Flags&(transport.WithImm|transport.WithInv) == 0 {
+	if w.Flags&(withImm|withInv) == 0 {
 		w.Imm = 0
 	}
-	if w.Flags&transport.WithGRH == 0 {
+	if w.Flags&withGRH == 0 {
 		w.SrcQP = 0
 	}
 	return w

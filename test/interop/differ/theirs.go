@@ -262,12 +262,12 @@ func completion(line string) (w Completion, err error) {
 		&flags,
 		&w.SrcQP,
 	)
-	w.Status, w.Op = transport.Status(status), transport.CompRecv
+	w.Status, w.Op = transport.Status(status), transport.OpRecv
 	if op == opRecvImm {
-		w.Op = transport.CompRecvWriteImm
+		w.Op = transport.OpRecvWriteImm
 	}
-	known := map[int]transport.CompletionFlags{
-		flagGRH: transport.WithGRH, flagImm: transport.WithImm, flagInv: transport.WithInv,
+	known := map[int]completionFlags{
+		flagGRH: withGRH, flagImm: withImm, flagInv: withInv,
 	}
 	for theirs, ours := range known {
 		if flags&theirs != 0 {

@@ -134,7 +134,8 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 	if err != nil {
 		return err
 	}
-	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num), PSN: ep.RandomPSN(),
+	x.mine = perftest.Destination{OutReads: rdAtomic, QPN: uint32(x.qp.Num),
+		PSN:  ep.Setup().RandomPSN(),
 		RKey: x.mr.RKey, Addr: x.mr.Addr,
 		GID: s.ip.Addr()}
 	return nil
@@ -142,12 +143,12 @@ func (x *exchange) create(ep *transport.Endpoint) (err error) {
 
 // connect connects the queue pair. The peer does not know extensions.
 func (x *exchange) connect(mtu units.Bytes) error {
-	return x.qp.Connect(transport.InitAttr{},
-		transport.RTRAttr{Path: transport.AddressVector{IP: x.theirs.GID, Source: x.mine.GID},
-			PathMTU: mtu, DestQPN: wire.QPN(x.theirs.QPN),
-			RecvPSN: wire.PSN(x.theirs.PSN), MaxDestRdAtomic: rdAtomic, MinRNRTimer: rnrTimer},
-		transport.RTSAttr{SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
-			RNRRetry: retries, MaxRdAtomic: rdAtomic})
+	return x.qp.Connect(transport.QPAttr{Path: transport.AddressVector{IP: x.theirs.GID,
+		Source: x.mine.GID},
+		PathMTU: mtu, DestQPN: wire.QPN(x.theirs.QPN),
+		RecvPSN: wire.PSN(x.theirs.PSN), MaxDestRdAtomic: rdAtomic, MinRNRTimer: rnrTimer,
+		SendPSN: wire.PSN(x.mine.PSN), Timeout: ackTimeout, RetryCount: retries,
+		RNRRetry: retries, MaxRdAtomic: rdAtomic})
 }
 
 // Step implements goroce.Program.
@@ -161,19 +162,19 @@ func (x *exchange) Step(_ *transport.Endpoint, _ units.Time) (busy, done bool) {
 	if x.err == nil && x.posted == x.completed && x.posted < x.settings.messages {
 		x.posted++
 		x.err = x.qp.PostSend(&transport.WorkRequest{Op: ops[x.settings.verb],
-			Flags: transport.Signaled, RemoteAddr: x.theirs.Addr, RKey: x.theirs.RKey,
+			Signaled: true, RemoteAddr: x.theirs.Addr, RKey: x.theirs.RKey,
 			SGList: []transport.SGE{x.mr.SGE(0, int(x.settings.size))}})
 		return true, x.err != nil
 	}
 	return false, x.err != nil || x.completed == x.settings.messages
 }
 
-var ops = map[perftest.Verb]transport.SendOp{perftest.Write: transport.OpWrite,
+var ops = map[perftest.Verb]transport.Op{perftest.Write: transport.OpWrite,
 	perftest.Send: transport.OpSend, perftest.Read: transport.OpRead}
 
 // sound returns what is wrong although all messages completed.
 func (x *exchange) sound(ep *transport.Endpoint) error {
-	switch stops, c := x.flow.stops, ep.Counters(); {
+	switch stops, c := x.flow.stops, ep.Stats(); {
 	case x.qp.State() != transport.ReadyToSend:
 		return fmt.Errorf("the queue pair is in %v", x.qp.State())
 	case len(stops) != 2*x.settings.messages:

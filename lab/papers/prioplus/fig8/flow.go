@@ -35,7 +35,7 @@ var errOrder = errors.New("a message out of order")
 const idShift = 32
 
 // pathMTU is the path MTU of all flows.
-const pathMTU = transport.MTU4096
+const pathMTU = 4 * units.KiB
 
 // path returns the path for a flow's congestion control. Only the link to the receiver counts: on
 // the others, which are faster, a packet takes no time, so that there is one link and no hop.
@@ -68,7 +68,7 @@ func (g *testbed) connect(from *node, control cc.Factory, base units.Duration, s
 		}
 		e.n.flows[f.id] = f
 	}
-	if err := f.qp.Control(algorithm); err != nil {
+	if err := f.qp.Modify(transport.Init, transport.QPAttr{Algorithm: algorithm}); err != nil {
 		return nil, err
 	}
 	offers := [2]wire.Offer{f.qp.Offer(), f.peer.Offer()}
@@ -76,15 +76,16 @@ func (g *testbed) connect(from *node, control cc.Factory, base units.Duration, s
 		offers[i].Features &^= wire.FeatureSACK // nothing is lost, and a SACK bounds the window
 	}
 	ends, hosts, nodes := [2]*transport.QueuePair{f.qp, f.peer}, g.net.Hosts(), [2]*node{from, to}
-	psn := [2]wire.PSN{wire.PSN(from.ep.RandomPSN()), wire.PSN(to.ep.RandomPSN())}
+	psn := [2]wire.PSN{wire.PSN(from.ep.Setup().RandomPSN()), wire.PSN(to.ep.Setup().RandomPSN())}
 	for i, qp := range ends {
 		peer := 1 - i
-		err := qp.Connect(transport.InitAttr{}, transport.RTRAttr{
+		err := qp.Connect(transport.QPAttr{
 			Path:    transport.AddressVector{IP: hosts[g.index(nodes[peer])].Addrs()[0].Addr()},
 			PathMTU: pathMTU, DestQPN: ends[peer].Num, RecvPSN: psn[peer], MinRNRTimer: 12,
-			Extension: wire.Agree(offers[i], offers[peer]),
-		}, transport.RTSAttr{SendPSN: psn[i], Timeout: 18, RetryCount: 7,
-			RNRRetry: 7}) // 1.07 s: a busy machine stalls
+			Extension: wire.Agree(offers[i], offers[peer]), SendPSN: psn[i],
+			Timeout:    18, // 1.07 s: a busy machine stalls
+			RetryCount: 7, RNRRetry: 7,
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -142,7 +143,7 @@ func (n *node) reap(now units.Time) error {
 			if wc.Status != transport.StatusSuccess {
 				return fmt.Errorf("flow %d: %v", f.id, wc.Status)
 			}
-			if wc.Op != transport.CompRecv {
+			if wc.Op != transport.OpRecv {
 				f.completed++
 				continue
 			}

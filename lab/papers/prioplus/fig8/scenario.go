@@ -169,7 +169,7 @@ func (gr *group) advance(passed units.Duration, higher bool, step units.Duration
 			p.before = p.stops()
 		case passed < gr.Ends-step:
 			p.Stops, p.until = p.stops()-p.before, p.delivered
-			p.Stopped = p.Stopped || p.qp.Snapshot().Channel.State == cc.Stopped
+			p.Stopped = p.Stopped || p.qp.Stats().Congestion.Channel.State == cc.Stopped
 		default:
 			p.Resumed = p.delivered - p.until
 		}
@@ -177,4 +177,4 @@ func (gr *group) advance(passed units.Duration, higher bool, step units.Duration
 }
 
 // stops returns how often the flow has yielded to higher priorities.
-func (f *flow) stops() uint64 { return f.qp.Snapshot().Cuts[cc.Yielded] }
+func (f *flow) stops() uint64 { return f.qp.Stats().Congestion.Cuts[cc.Yielded] }

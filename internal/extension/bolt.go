@@ -1,6 +1,10 @@
-package wire
+package extension
 
-import "github.com/goroce/goroce/units"
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/units"
+)
 
 // Bolt's part of the extension (Arslan et al., NSDI 2023). A sender writes flags into each data
 // packet, switches change them, and their sum comes back with the ACKs; a switch with a queue tells
@@ -24,17 +28,26 @@ type QueueReport struct {
 	Rate  units.BitRate  // of the link; on the wire in steps of 100 Mb/s
 }
 
-// queueReportLen is the length of a report on the wire: rate, drain.
-const queueReportLen = 6
+// QueueReportLen is the length of a report on the wire: rate, drain.
+const QueueReportLen = 6
 
-func (r QueueReport) put(b []byte) {
-	putBE16(b, uint16(min(r.Rate/intRateUnit, 0xffff)))
-	putBE32(b[2:], uint32(min(r.Drain/units.Nanosecond, 0xffffffff)))
+// Bytes returns the report as it is on the wire.
+func (r QueueReport) Bytes() (b [QueueReportLen]byte) {
+	r.put(b[:])
+	return b
 }
 
+func (r QueueReport) put(b []byte) {
+	binary.BigEndian.PutUint16(b, uint16(min(r.Rate/intRateUnit, 0xffff)))
+	binary.BigEndian.PutUint32(b[2:], uint32(min(r.Drain/units.Nanosecond, 0xffffffff)))
+}
+
+// Report returns the report of an SRC, from the body behind its XCH.
+func Report(body []byte) QueueReport { return queueReport(body[2:]) }
+
 func queueReport(b []byte) QueueReport {
-	return QueueReport{Drain: units.Duration(be32(b[2:])) * units.Nanosecond,
-		Rate: units.BitRate(be16(b)) * intRateUnit}
+	return QueueReport{Drain: units.Duration(binary.BigEndian.Uint32(b[2:])) * units.Nanosecond,
+		Rate: units.BitRate(binary.BigEndian.Uint16(b)) * intRateUnit}
 }
 
 // BoltLen is the length of a Bolt.
@@ -45,9 +58,10 @@ const BoltLen = 12
 type Bolt []byte
 
 // Set writes the whole TLV; sender is the queue pair that switches may tell.
-func (t Bolt) Set(flags BoltFlags, sender QPN) {
-	putBE32(t, uint32(TLVBolt)<<24|BoltLen/4<<16|uint32(flags)<<8|uint32(sender)>>16&0xff)
-	putBE16(t[4:], uint16(sender))
+func (t Bolt) Set(flags BoltFlags, sender uint32) {
+	binary.BigEndian.PutUint32(t,
+		uint32(TLVBolt)<<24|BoltLen/4<<16|uint32(flags)<<8|sender>>16&0xff)
+	binary.BigEndian.PutUint16(t[4:], uint16(sender))
 	clear(t[6:BoltLen])
 }
 
@@ -55,7 +69,7 @@ func (t Bolt) Set(flags BoltFlags, sender QPN) {
 func (t Bolt) Flags() BoltFlags { return BoltFlags(t[2]) }
 
 // Sender is the queue pair that sent the packet.
-func (t Bolt) Sender() QPN { return QPN(be24(t[2:])) }
+func (t Bolt) Sender() uint32 { return binary.BigEndian.Uint32(t[2:]) & (1<<24 - 1) }
 
 // Report is the longest queue that the packet met; nothing without BoltDEC.
 func (t Bolt) Report() QueueReport { return queueReport(t[6:]) }
@@ -73,13 +87,6 @@ func (t Bolt) Congest(r QueueReport) (first bool) {
 	}
 	t[2] |= uint8(BoltDEC)
 	return first
-}
-
-// FindBolt answers the Bolt of a frame that passes a switch, where it stands, nil when it has none.
-// It looks at fixed places only.
-func FindBolt(frame []byte) Bolt {
-	_, _, t := findTLV(frame, TLVBolt)
-	return Bolt(t)
 }
 
 // BoltEchoLen is the length of a BoltEcho.
@@ -113,14 +120,23 @@ func (c *BoltCounts) Add(t Bolt) {
 
 // Set writes the whole TLV.
 func (t BoltEcho) Set(c BoltCounts) {
-	putBE32(t, uint32(TLVBoltEcho)<<24|BoltEchoLen/4<<16|uint32(c.AI))
-	putBE32(t[4:], c.INC)
-	putBE16(t[8:], c.DEC)
+	binary.BigEndian.PutUint32(t, uint32(TLVBoltEcho)<<24|BoltEchoLen/4<<16|uint32(c.AI))
+	binary.BigEndian.PutUint32(t[4:], c.INC)
+	binary.BigEndian.PutUint16(t[8:], c.DEC)
 	c.Report.put(t[10:])
 }
 
 // Counts reads it.
 func (t BoltEcho) Counts() BoltCounts {
-	return BoltCounts{AI: be16(t[2:]), INC: be32(t[4:]), DEC: be16(t[8:]),
+	return BoltCounts{AI: binary.BigEndian.Uint16(t[2:]), INC: binary.BigEndian.Uint32(t[4:]),
+		DEC:    binary.BigEndian.Uint16(t[8:]),
 		Report: queueReport(t[10:])}
+}
+
+// AsBolt returns tlv as a Bolt, or nil if it is another TLV or nil.
+func AsBolt(tlv []byte) Bolt {
+	if len(tlv) == 0 || TLVType(tlv[0]) != TLVBolt {
+		return nil
+	}
+	return Bolt(tlv)
 }

@@ -1,6 +1,10 @@
-package wire
+package extension
 
-import "github.com/goroce/goroce/units"
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/units"
+)
 
 // CreditLen is the length of a Credit.
 const CreditLen = 16
@@ -28,10 +32,10 @@ const (
 
 // Set writes the whole TLV.
 func (t Credit) Set(f CreditFlags, epoch uint8, lines uint32, returned uint64) {
-	putBE32(t, uint32(TLVCredit)<<24|CreditLen/4<<16|uint32(f)<<8|uint32(epoch))
-	putBE32(t[4:], lines)
-	putBE32(t[8:], uint32(returned>>32))
-	putBE32(t[12:], uint32(returned))
+	binary.BigEndian.PutUint32(t, uint32(TLVCredit)<<24|CreditLen/4<<16|uint32(f)<<8|uint32(epoch))
+	binary.BigEndian.PutUint32(t[4:], lines)
+	binary.BigEndian.PutUint32(t[8:], uint32(returned>>32))
+	binary.BigEndian.PutUint32(t[12:], uint32(returned))
 }
 
 // Flags are those of this version.
@@ -41,16 +45,15 @@ func (t Credit) Flags() CreditFlags { return CreditFlags(t[2]) & creditFlags }
 func (t Credit) Epoch() uint8 { return t[3] }
 
 // Lines is how many may be unconsumed at once.
-func (t Credit) Lines() uint32 { return be32(t[4:]) }
+func (t Credit) Lines() uint32 { return binary.BigEndian.Uint32(t[4:]) }
 
 // Returned is how many lines have been consumed since the connection began.
-func (t Credit) Returned() uint64 { return uint64(be32(t[8:]))<<32 | uint64(be32(t[12:])) }
+func (t Credit) Returned() uint64 {
+	return uint64(binary.BigEndian.Uint32(t[8:]))<<32 | uint64(binary.BigEndian.Uint32(t[12:]))
+}
 
-// Credit is what a CREDIT says, or an XACK; nil when it says nothing.
-func (p *Packet) Credit() Credit { return Credit(p.TLVs().Find(TLVCredit)) }
-
-// aCredit says whether the TLVs of a CREDIT are what they must be: one, and that a Credit.
-func (t TLVs) aCredit() bool {
+// IsCredit reports whether t is one Credit and nothing else, as in a CREDIT.
+func (t TLVs) IsCredit() bool {
 	return len(t) == CreditLen && TLVType(t[0]) == TLVCredit && int(t[1])*4 == CreditLen
 }
 
@@ -67,19 +70,17 @@ type Host []byte
 // Set writes the whole TLV: how long the message waited for the program, and how long the program
 // took. More than 4.29 s is told as that.
 func (t Host) Set(waited, served units.Duration) {
-	putBE32(t, uint32(TLVHost)<<24|HostLen/4<<16|hostResidence)
-	putBE32(t[4:], uint32(min(waited/units.Nanosecond, 1<<32-1)))
-	putBE32(t[8:], uint32(min(served/units.Nanosecond, 1<<32-1)))
+	binary.BigEndian.PutUint32(t, uint32(TLVHost)<<24|HostLen/4<<16|hostResidence)
+	binary.BigEndian.PutUint32(t[4:], uint32(min(waited/units.Nanosecond, 1<<32-1)))
+	binary.BigEndian.PutUint32(t[8:], uint32(min(served/units.Nanosecond, 1<<32-1)))
 }
 
 // Residence answers the two, and false for a Host of another kind.
 func (t Host) Residence() (waited, served units.Duration, ok bool) {
-	return units.Duration(be32(t[4:])) * units.Nanosecond,
-		units.Duration(be32(t[8:])) * units.Nanosecond, be16(t[2:]) == hostResidence
+	return units.Duration(binary.BigEndian.Uint32(t[4:])) * units.Nanosecond,
+		units.Duration(binary.BigEndian.Uint32(t[8:])) * units.Nanosecond,
+		binary.BigEndian.Uint16(t[2:]) == hostResidence
 }
-
-// Host is what an XACK says of the receiver's program, nil when it says nothing.
-func (p *Packet) Host() Host { return Host(p.TLVs().Find(TLVHost)) }
 
 // When answers f if it is true, no flags otherwise.
 func (f CreditFlags) When(b bool) CreditFlags {

@@ -1,4 +1,6 @@
-package wire
+package extension
+
+import "encoding/binary"
 
 // A TOKEN has TokenLen bytes behind its XCH, and RangeLen for each of its ranges, at most
 // MaxRanges.
@@ -8,9 +10,9 @@ const (
 	MaxRanges = 32
 )
 
-// TokenField is what a receiver of data lets its sender send (ToCC; docs/wire.md), and which
+// Token is what a receiver of data lets its sender send (ToCC; docs/wire.md), and which
 // packets it misses.
-type TokenField []byte
+type Token []byte
 
 // TokenFlags say more.
 type TokenFlags uint8
@@ -29,45 +31,45 @@ const (
 
 // Range is packets in a row that are missing.
 type Range struct {
-	First PSN
-	Count uint8 // 1 at least
+	First uint32 // PSN
+	Count uint8  // 1 at least
 }
 
 // Set writes all but the ranges, and that there are n of them.
-func (t TokenField) Set(limit uint32, seq uint16, n int, f TokenFlags, priority uint8) {
-	putBE32(t, limit)
-	putBE16(t[4:], seq)
+func (t Token) Set(limit uint32, seq uint16, n int, f TokenFlags, priority uint8) {
+	binary.BigEndian.PutUint32(t, limit)
+	binary.BigEndian.PutUint16(t[4:], seq)
 	t[6], t[7] = uint8(n), uint8(f)|priority<<tokenPriorityShift
 }
 
 // SetRange writes range i.
-func (t TokenField) SetRange(i int, r Range) {
-	putBE32(t[TokenLen+RangeLen*i:], uint32(r.First)<<8|uint32(r.Count))
+func (t Token) SetRange(i int, r Range) {
+	binary.BigEndian.PutUint32(t[TokenLen+RangeLen*i:], r.First<<8|uint32(r.Count))
 }
 
 // Limit is the bytes granted since the connection began; of a TokenSingle, by it.
-func (t TokenField) Limit() uint32 { return be32(t) }
+func (t Token) Limit() uint32 { return binary.BigEndian.Uint32(t) }
 
 // Seq numbers TOKENs.
-func (t TokenField) Seq() uint16 { return be16(t[4:]) }
+func (t Token) Seq() uint16 { return binary.BigEndian.Uint16(t[4:]) }
 
 // Ranges is how many there are.
-func (t TokenField) Ranges() int { return int(t[6]) }
+func (t Token) Ranges() int { return int(t[6]) }
 
 // Range is range i.
-func (t TokenField) Range(i int) Range {
-	v := be32(t[TokenLen+RangeLen*i:])
-	return Range{PSN(v >> 8), uint8(v)}
+func (t Token) Range(i int) Range {
+	v := binary.BigEndian.Uint32(t[TokenLen+RangeLen*i:])
+	return Range{v >> 8, uint8(v)}
 }
 
 // Flags are those of this version.
-func (t TokenField) Flags() TokenFlags { return TokenFlags(t[7]) & tokenFlags }
+func (t Token) Flags() TokenFlags { return TokenFlags(t[7]) & tokenFlags }
 
 // Priority is that of the data.
-func (t TokenField) Priority() uint8 { return t[7] >> tokenPriorityShift }
+func (t Token) Priority() uint8 { return t[7] >> tokenPriorityShift }
 
-// valid says whether the length is right, and no range is empty.
-func (t TokenField) valid() bool {
+// Valid reports whether the length is right and no range is empty.
+func (t Token) Valid() bool {
 	if len(t) < TokenLen || t.Ranges() > MaxRanges || len(t) != TokenLen+RangeLen*t.Ranges() {
 		return false
 	}
@@ -78,6 +80,3 @@ func (t TokenField) valid() bool {
 	}
 	return true
 }
-
-// Token is what a TOKEN says.
-func (p *Packet) Token() TokenField { return TokenField(p.Ext()[XCHLen:]) }

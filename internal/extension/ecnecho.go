@@ -1,4 +1,6 @@
-package wire
+package extension
+
+import "encoding/binary"
 
 // ECNEchoLen is the length of an ECNEcho.
 const ECNEchoLen = 8
@@ -10,9 +12,9 @@ type ECNEcho []byte
 
 // Set writes the whole TLV, ECNEchoLen bytes.
 func (t ECNEcho) Set(marked uint32) {
-	putBE32(t, uint32(TLVECNEcho)<<24|ECNEchoLen/4<<16)
-	putBE32(t[4:], marked)
+	binary.BigEndian.PutUint32(t, uint32(TLVECNEcho)<<24|ECNEchoLen/4<<16)
+	binary.BigEndian.PutUint32(t[4:], marked)
 }
 
 // Marked is the number of marked packets.
-func (t ECNEcho) Marked() uint32 { return be32(t[4:]) }
+func (t ECNEcho) Marked() uint32 { return binary.BigEndian.Uint32(t[4:]) }

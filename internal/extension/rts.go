@@ -1,11 +1,13 @@
-package wire
+package extension
+
+import "encoding/binary"
 
 // RTSLen is the length of what an RTS has behind its XCH.
 const RTSLen = 16
 
-// RTSField is what a sender of data tells its receiver of what waits for tokens (ToCC;
+// RTS is what a sender of data tells its receiver of what waits for tokens (ToCC;
 // docs/wire.md). Numbers are cumulative since the connection began.
-type RTSField []byte
+type RTS []byte
 
 // RTSFlags say more.
 type RTSFlags uint8
@@ -22,34 +24,33 @@ const (
 )
 
 // Set writes all of it.
-func (h RTSField) Set(demand, spent uint32, ce, seq uint16, f RTSFlags) {
-	putBE32(h, demand)
-	putBE32(h[4:], spent)
-	putBE16(h[8:], ce)
-	putBE16(h[10:], seq)
-	putBE32(h[12:], uint32(f)<<24)
+func (h RTS) Set(demand, spent uint32, ce, seq uint16, f RTSFlags) {
+	binary.BigEndian.PutUint32(h, demand)
+	binary.BigEndian.PutUint32(h[4:], spent)
+	binary.BigEndian.PutUint16(h[8:], ce)
+	binary.BigEndian.PutUint16(h[10:], seq)
+	binary.BigEndian.PutUint32(h[12:], uint32(f)<<24)
 }
 
 // SetDiscarded writes what of Spent was discarded, after Set.
-func (h RTSField) SetDiscarded(bytes uint32) { putBE32(h[12:], uint32(h[12])<<24|bytes&0xffffff) }
+func (h RTS) SetDiscarded(bytes uint32) {
+	binary.BigEndian.PutUint32(h[12:], uint32(h[12])<<24|bytes&0xffffff)
+}
 
 // Demand is Spent and the bytes that wait for tokens.
-func (h RTSField) Demand() uint32 { return be32(h) }
+func (h RTS) Demand() uint32 { return binary.BigEndian.Uint32(h) }
 
 // Spent is the bytes of tokens that were used or discarded.
-func (h RTSField) Spent() uint32 { return be32(h[4:]) }
+func (h RTS) Spent() uint32 { return binary.BigEndian.Uint32(h[4:]) }
 
 // CE is how many tokens came with congestion experienced.
-func (h RTSField) CE() uint16 { return be16(h[8:]) }
+func (h RTS) CE() uint16 { return binary.BigEndian.Uint16(h[8:]) }
 
 // Seq is the number of the TOKEN that this answers, with RTSAnswers.
-func (h RTSField) Seq() uint16 { return be16(h[10:]) }
+func (h RTS) Seq() uint16 { return binary.BigEndian.Uint16(h[10:]) }
 
 // Discarded is the bytes of tokens that were discarded, modulo 2^24.
-func (h RTSField) Discarded() uint32 { return be32(h[12:]) & 0xffffff }
+func (h RTS) Discarded() uint32 { return binary.BigEndian.Uint32(h[12:]) & 0xffffff }
 
 // Flags are those of this version.
-func (h RTSField) Flags() RTSFlags { return RTSFlags(h[12]) & rtsFlags }
-
-// RTS is what an RTS says.
-func (p *Packet) RTS() RTSField { return RTSField(p.Ext()[XCHLen:]) }
+func (h RTS) Flags() RTSFlags { return RTSFlags(h[12]) & rtsFlags }

@@ -1,4 +1,6 @@
-package wire
+package extension
+
+import "encoding/binary"
 
 // intEchoHead is what an INTEcho has before its records.
 const intEchoHead = 8
@@ -12,10 +14,10 @@ func INTEchoLen(n int) int { return intEchoHead + n*intRecordLen }
 
 // Set writes the whole TLV, INTEchoLen(n) bytes, with the n records that are in t, and the packet
 // that brought them.
-func (e INTEcho) Set(t INT, psn PSN) {
+func (e INTEcho) Set(t INT, psn uint32) {
 	n := t.Filled()
-	putBE32(e, uint32(TLVINTEcho)<<24|uint32(INTEchoLen(n)/4)<<16|uint32(n)<<8)
-	putBE32(e[4:], uint32(psn)<<8)
+	binary.BigEndian.PutUint32(e, uint32(TLVINTEcho)<<24|uint32(INTEchoLen(n)/4)<<16|uint32(n)<<8)
+	binary.BigEndian.PutUint32(e[4:], psn<<8)
 	copy(e[intEchoHead:], t[intHeaderLen:][:n*intRecordLen])
 }
 
@@ -23,7 +25,7 @@ func (e INTEcho) Set(t INT, psn PSN) {
 func (e INTEcho) Records() int { return int(e[2]) }
 
 // PSN is the packet that brought them.
-func (e INTEcho) PSN() PSN { return PSN(be32(e[4:]) >> 8) }
+func (e INTEcho) PSN() uint32 { return binary.BigEndian.Uint32(e[4:]) >> 8 }
 
 // Record answers record i.
 func (e INTEcho) Record(i int) INTRecord {

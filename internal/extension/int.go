@@ -1,6 +1,10 @@
-package wire
+package extension
 
-import "github.com/goroce/goroce/units"
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/units"
+)
 
 // MaxINTRecords is how many switches can write into one packet.
 const MaxINTRecords = 7
@@ -56,9 +60,11 @@ func (t INT) Record(i int) INTRecord {
 
 func intRecord(b []byte) INTRecord {
 	return INTRecord{
-		Port: be16(b), Rate: units.BitRate(be16(b[2:])) * intRateUnit,
-		Time: units.Time(0).Add(units.Duration(be32(b[4:])) * units.Nanosecond),
-		Sent: units.Bytes(be32(b[8:])), Queue: units.Bytes(be32(b[12:])),
+		Port: binary.BigEndian.Uint16(b), Rate: units.BitRate(binary.BigEndian.Uint16(b[2:])) *
+			intRateUnit,
+		Time:  units.Time(0).Add(units.Duration(binary.BigEndian.Uint32(b[4:])) * units.Nanosecond),
+		Sent:  units.Bytes(binary.BigEndian.Uint32(b[8:])),
+		Queue: units.Bytes(binary.BigEndian.Uint32(b[12:])),
 	}
 }
 
@@ -69,11 +75,11 @@ func (t INT) add(r INTRecord) bool {
 		return false
 	}
 	b := t[intHeaderLen+i*intRecordLen:][:intRecordLen]
-	putBE16(b, r.Port)
-	putBE16(b[2:], uint16(min(r.Rate/intRateUnit, 0xffff)))
-	putBE32(b[4:], r.Nanoseconds())
-	putBE32(b[8:], uint32(r.Sent))
-	putBE32(b[12:], uint32(min(r.Queue, 0xffffffff)))
+	binary.BigEndian.PutUint16(b, r.Port)
+	binary.BigEndian.PutUint16(b[2:], uint16(min(r.Rate/intRateUnit, 0xffff)))
+	binary.BigEndian.PutUint32(b[4:], r.Nanoseconds())
+	binary.BigEndian.PutUint32(b[8:], uint32(r.Sent))
+	binary.BigEndian.PutUint32(b[12:], uint32(min(r.Queue, 0xffffffff)))
 	t[2]++
 	return true
 }
@@ -82,9 +88,9 @@ func (t INT) valid() bool {
 	return t.Fits() <= MaxINTRecords && len(t) == INTLen(t.Fits()) && t.Filled() <= t.Fits()
 }
 
-// writtenLen answers how long the TLV is that b begins with when switches write into it: INT and
-// Bolt. 0 is another one, or none.
-func writtenLen(b []byte) int {
+// WrittenLen returns the length of the TLV at the start of b if switches write into it, as into an
+// INT or a Bolt, otherwise 0.
+func WrittenLen(b []byte) int {
 	if len(b) < intHeaderLen {
 		return 0
 	}
@@ -99,46 +105,8 @@ func writtenLen(b []byte) int {
 	return 0
 }
 
-// findTLV answers the TLV of a type that switches write, where it stands in a frame, and where the
-// IP header and the BTH begin; nil when the frame is no XDATA that begins with one. It looks at
-// fixed places only, and checks nothing that a switch would not.
-func findTLV(frame []byte, kind TLVType) (l3, bth int, tlv []byte) {
-	l3 = EthernetLen
-	if len(frame) < EthernetLen+vlanLen+minIPv4 {
-		return 0, 0, nil
-	}
-	etherType := be16(frame[12:])
-	if etherType == EtherTypeVLAN {
-		l3, etherType = EthernetLen+vlanLen, be16(frame[EthernetLen+2:])
-	}
-	protocol := uint8(0)
-	switch {
-	case etherType == EtherTypeIPv4 && frame[l3] == 0x45:
-		bth, protocol = l3+IPv4Len+UDPLen, frame[l3+9]
-	case etherType == EtherTypeIPv6 && frame[l3]>>4 == 6:
-		bth, protocol = l3+IPv6Len+UDPLen, frame[l3+6]
-	default:
-		return 0, 0, nil
-	}
-	at := bth + tlvOffset
-	if protocol != ProtocolUDP || at >= len(frame) ||
-		View[UDP](frame[bth-UDPLen:]).DstPort.Get() != UDPPort ||
-		Opcode(frame[bth]) != XDATA || XCH(frame[bth+BTHLen:]).Version() != ExtensionVersion ||
-		TLVType(frame[at]) != kind {
-		return 0, 0, nil
-	}
-	n := writtenLen(frame[at:])
-	if n == 0 || n > XCH(frame[bth+BTHLen:]).TLVLen() {
-		return 0, 0, nil
-	}
-	return l3, bth, frame[at : at+n : at+n]
-}
-
-// StampINT writes a record into a frame that leaves a switch, where it stands, and says whether it
-// did: the frame is an XDATA whose INT has room. Nothing else of the frame changes, also not its
-// ICRC.
-func StampINT(frame []byte, r INTRecord) bool {
-	_, _, b := findTLV(frame, TLVInt)
-	t := INT(b)
-	return t != nil && t.valid() && t.add(r)
+// Stamp writes the next record into an INT. It returns false if tlv is not an INT or has no room.
+func Stamp(tlv []byte, r INTRecord) bool {
+	t := INT(tlv)
+	return len(t) > 0 && TLVType(t[0]) == TLVInt && t.valid() && t.add(r)
 }

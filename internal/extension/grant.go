@@ -1,4 +1,6 @@
-package wire
+package extension
+
+import "encoding/binary"
 
 // GrantLen is the length of a Grant.
 const GrantLen = 4
@@ -9,11 +11,8 @@ type Grant []byte
 // Set writes all of it.
 func (g Grant) Set(seq uint16) {
 	g[0], g[1] = uint8(TLVGrant), GrantLen/4
-	putBE16(g[2:], seq)
+	binary.BigEndian.PutUint16(g[2:], seq)
 }
 
 // Seq is the number of the TOKEN.
-func (g Grant) Seq() uint16 { return be16(g[2:]) }
-
-// Grant is that of an XDATA, nil when it has none.
-func (p *Packet) Grant() Grant { return Grant(p.TLVs().Find(TLVGrant)) }
+func (g Grant) Seq() uint16 { return binary.BigEndian.Uint16(g[2:]) }

@@ -1,6 +1,9 @@
-package wire
+package extension
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // MaxSACKBits is how many PSNs behind a gap a SACK can speak of.
 const MaxSACKBits = 512
@@ -13,7 +16,7 @@ func SACKLen(n int) int { return 4 + n/8 }
 type SACK []byte
 
 // Len is how many bits there are, a multiple of 32.
-func (s SACK) Len() int { return int(be16(s[2:])) }
+func (s SACK) Len() int { return int(binary.BigEndian.Uint16(s[2:])) }
 
 // Top is how many bits there are up to the last one that is set; 0 when none is.
 func (s SACK) Top() int {
@@ -26,24 +29,24 @@ func (s SACK) Top() int {
 }
 
 // Bits answers bits 32·i to 32·i+31, the first of them in the lowest bit.
-func (s SACK) Bits(i int) uint32 { return bits.Reverse32(be32(s[4+4*i:])) }
+func (s SACK) Bits(i int) uint32 { return bits.Reverse32(binary.BigEndian.Uint32(s[4+4*i:])) }
 
 // Word returns bits 64·i to 64·i+63, the first of them in the lowest bit; those that there are none
 // of are 0.
 func (s SACK) Word(i int) uint64 {
 	if at := 4 + 8*i; len(s) >= at+8 {
-		return bits.Reverse64(be64(s[at:]))
+		return bits.Reverse64(binary.BigEndian.Uint64(s[at:]))
 	}
 	return uint64(s.Bits(2 * i))
 }
 
 // SetBits writes bits 32·i to 32·i+31, the first of them in the lowest bit.
-func (s SACK) SetBits(i int, v uint32) { putBE32(s[4+4*i:], bits.Reverse32(v)) }
+func (s SACK) SetBits(i int, v uint32) { binary.BigEndian.PutUint32(s[4+4*i:], bits.Reverse32(v)) }
 
 // Init writes everything before the bits: s is SACKLen(n) long, n not 0.
 func (s SACK) Init(n int) {
 	s[0], s[1] = uint8(TLVSack), uint8(SACKLen(n)/4)
-	putBE16(s[2:], uint16(n))
+	binary.BigEndian.PutUint16(s[2:], uint16(n))
 }
 
 func (s SACK) valid() bool {

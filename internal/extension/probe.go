@@ -1,6 +1,10 @@
-package wire
+package extension
 
-import "github.com/goroce/goroce/units"
+import (
+	"encoding/binary"
+
+	"github.com/goroce/goroce/units"
+)
 
 // ProbeMode says what a probe field is part of (TAURUS, CoNEXT 2025, section 4.1).
 type ProbeMode uint8
@@ -19,7 +23,8 @@ type ProbeField []byte
 
 // Set writes the field: the sequence number of the probe, and when it left by the prober's clock.
 func (f ProbeField) Set(mode ProbeMode, seq uint8, left units.Time) {
-	putBE64(f, uint64(mode)<<56|uint64(seq)<<48|uint64(left.Sub(0)/units.Nanosecond)&(1<<48-1))
+	binary.BigEndian.PutUint64(f,
+		uint64(mode)<<56|uint64(seq)<<48|uint64(left.Sub(0)/units.Nanosecond)&(1<<48-1))
 }
 
 // Mode says whether it is of a PROBE or of a PROBE_ACK.
@@ -30,7 +35,7 @@ func (f ProbeField) Seq() uint8 { return f[1] }
 
 // Left is when the probe left, by the prober's clock, modulo 2^48 ns.
 func (f ProbeField) Left() units.Duration {
-	return units.Duration(be64(f)&(1<<48-1)) * units.Nanosecond
+	return units.Duration(binary.BigEndian.Uint64(f)&(1<<48-1)) * units.Nanosecond
 }
 
 // ProbeEchoLen is the length of a ProbeEcho.
@@ -45,9 +50,9 @@ type ProbeEcho []byte
 func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Time, ttl, tos uint8) {
 	copy(e, f[:ProbeLen])
 	e[0] = uint8(ProbeResponse)
-	putBE32(e[8:], uint32(min(residence/units.Nanosecond, 1<<32-1)))
-	putBE32(e[12:], uint32(arrived.Sub(0)/units.Nanosecond))
-	putBE32(e[16:], uint32(ttl)<<24|uint32(tos)<<16)
+	binary.BigEndian.PutUint32(e[8:], uint32(min(residence/units.Nanosecond, 1<<32-1)))
+	binary.BigEndian.PutUint32(e[12:], uint32(arrived.Sub(0)/units.Nanosecond))
+	binary.BigEndian.PutUint32(e[16:], uint32(ttl)<<24|uint32(tos)<<16)
 }
 
 // SetGap writes how long before its arrival the probe may have waited to be polled.
@@ -61,13 +66,13 @@ func (e ProbeEcho) Field() ProbeField { return ProbeField(e[:ProbeLen]) }
 
 // Residence is how long after the probe's arrival the answer left.
 func (e ProbeEcho) Residence() units.Duration {
-	return units.Duration(be32(e[8:])) * units.Nanosecond
+	return units.Duration(binary.BigEndian.Uint32(e[8:])) * units.Nanosecond
 }
 
 // Arrived is when the probe arrived by the receiver's clock, whose zero nobody knows, modulo 2^32
 // ns: only differences mean something.
 func (e ProbeEcho) Arrived() units.Duration {
-	return units.Duration(be32(e[12:])) * units.Nanosecond
+	return units.Duration(binary.BigEndian.Uint32(e[12:])) * units.Nanosecond
 }
 
 // TTL is the hop limit that the probe arrived with.
@@ -79,7 +84,7 @@ func (e ProbeEcho) TOS() uint8 { return e[17] }
 // Gap is how long before its arrival the probe may have waited to be polled, rounded up by at most
 // a 1024th.
 func (e ProbeEcho) Gap() units.Duration {
-	short := be32(e[16:]) & 0xffff
+	short := binary.BigEndian.Uint32(e[16:]) & 0xffff
 	return units.Duration(uint64(short&shortMask)<<(short>>shortBits)) * units.Nanosecond
 }
 
@@ -97,12 +102,3 @@ func shorten(gap units.Duration) uint16 {
 	}
 	return uint16(exponent<<shortBits) | uint16(n)
 }
-
-// ProbeField is the body of a PROBE.
-func (p *Packet) ProbeField() ProbeField { return ProbeField(p.Ext()[XCHLen:][:ProbeLen]) }
-
-// ProbeEcho is the body of a PROBE_ACK.
-func (p *Packet) ProbeEcho() ProbeEcho { return ProbeEcho(p.Ext()[XCHLen:][:ProbeEchoLen]) }
-
-// TOS is the DSCP and ECN that the packet arrived with.
-func (p *Packet) TOS() uint8 { return p.DSCP<<2 | p.ECN }
