@@ -7,8 +7,8 @@
  *   latency   ping-pong of 8 bytes, one frame in flight; half the round trip
  *   crc       DPDK's CRC-32 alone, by each algorithm
  * Two lcores; net_ring ports, A's transmit ring B's receive ring and the reverse; a mempool per
- * port, into which the other side's core frees. A run whose threads had less than 98 % of their CPUs
- * measured something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in all.
+ * port, into which the other side's core frees. A run whose threads had less than 98 % of their
+ * CPUs measured something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in all.
  * A shared host also moves virtual CPUs, near each other or far; latency.p50 shows which (150 or
  * 650 ns on a Turin, the other two modes then differ by a factor of 3), so compare with what was
  * measured in the same minute.
@@ -402,7 +402,8 @@ int main(int argc, char **argv)
 			"roofline [--mode all|messages|goodput|latency|crc] [--seconds 2] "
 			"[--warmup 0.3] [--repeat 5]\n"
 			"  [--lcores 0,1] the CPUs of A and B  [--crc auto|none|scalar|sse42|avx512]\n"
-			"  [--ring 1024] [--pool 2047] [--cache 256]  [--json] one object per metric and line\n"), 2;
+			"  [--ring 1024] [--pool 2047] [--cache 256]\n"
+			"  [--json] one object per metric and line\n"), 2;
 	setlinebuf(stdout);
 	eal_start(argv[0]);
 	unsigned one = RING_F_SP_ENQ | RING_F_SC_DEQ;
