@@ -8,10 +8,10 @@
  *   crc       DPDK's CRC-32 alone, by each algorithm
  * Two lcores; net_ring ports, A's transmit ring B's receive ring and the reverse; a mempool per
  * port, into which the other side's core frees. A run whose threads had less than 98 % of their
- * CPUs measured something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in all.
- * A shared host also moves virtual CPUs, near each other or far; latency.p50 shows which (150 or
- * 650 ns on a Turin, the other two modes then differ by a factor of 3), so compare with what was
- * measured in the same minute.
+ * CPUs measured something else: it is shown, thrown away and repeated, up to 4 x --repeat runs in
+ * all. A shared host also moves virtual CPUs, near each other or far; latency.p50 shows which
+ * (150 or 650 ns on a Turin, the other two modes then differ by a factor of 3), so compare with
+ * what was measured in the same minute.
  *
  *   gcc -O3 $(pkg-config --cflags libdpdk) -march=native roofline.c -o roofline \
  *       $(pkg-config --libs libdpdk) -lrte_net_ring
