@@ -30,10 +30,10 @@
 // buffers (sender_path.go), and so does the receiver with ACKs and READ responses
 // (receiver_answer.go). Full bursts go to the port.
 //
-// Lost packets are retransmitted. Toward any peer that is go-back-N, as in the specification
-// (loss_timer.go). Toward a peer that agreed to it ([QPAttr], docs/wire.md) it is selective
-// repeat, as in IRN: the receiver keeps packets behind a gap (receiver_reorder.go), and the
-// requester learns which packets are missing (loss_selective.go) and retransmits only these
+// Lost packets are retransmitted. Toward any peer the recovery is go-back-N, as in the
+// specification (loss_timer.go). Toward a peer that agreed to it ([QPAttr], docs/wire.md) it is
+// selective repeat, as in IRN: the receiver keeps packets behind a gap (receiver_reorder.go), and
+// the requester learns which packets are missing (loss_selective.go) and retransmits only these
 // (loss_retransmit.go).
 //
 // A flow that congestion control has stopped measures its path by probes (congestion_probes.go),
