@@ -70,7 +70,9 @@ func TestModify(t *testing.T) {
 	require.False(t, a.qp.Stats().Admission.Active)
 	require.ErrorIs(t, a.qp.Modify(SQDrained, QPAttr{}), ErrState)
 	a.qp.Destroy()
-	require.ErrorIs(t, a.qp.Modify(Reset, QPAttr{}), ErrState)
+	for to := Reset; to <= Errored; to++ {
+		require.ErrorIs(t, a.qp.Modify(to, QPAttr{}), ErrState, "%v", to)
+	}
 }
 
 // A Modify to INIT that is refused leaves the queue pair as it was.

@@ -53,6 +53,9 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 	case SQDrained:
 		return qp.toSQD()
 	case Errored:
+		if qp.ep.qps.find(qp.Num) != qp {
+			return qp.want("ERR")
+		}
 		if qp.state != Reset && qp.state != Errored {
 			qp.fail()
 		}
