@@ -117,18 +117,18 @@ func (a *admission) receiveControl(p *wire.Packet) {
 func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	h := extension.RTS(p.Body())
-	a.notice = cc.ControlMessage{
-		Kind: cc.RTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+	a.received = cc.ControlMessage{
+		Kind: cc.RTS, Flags: rtsControlFlags(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
-	if err := a.granter.Receive(&a.notice, now); err != nil {
+	if err := a.granter.Receive(&a.received, now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.RTSHeard++
 	if h.Flags()&extension.RTSBehind != 0 {
-		a.onSeen(p.PSN, now)
+		a.onPeerSent(p.PSN, now)
 	}
 	a.scheduleGranter(now)
 }
@@ -136,8 +136,8 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	t := extension.Token(p.Body())
-	a.notice = cc.ControlMessage{
-		Kind: cc.TOKEN, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+	a.received = cc.ControlMessage{
+		Kind: cc.TOKEN, Flags: tokenControlFlags(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
 		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
 	}
@@ -150,15 +150,15 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	if t.Ranges() > 0 {
 		qp.loss.onLossReport(t)
 	}
-	if a.gone { // the loss report ended the queue pair
+	if a.detached { // the loss report ended the queue pair
 		return
 	}
-	if err := a.gate.Receive(&a.notice, a.backlog(), now); err != nil {
+	if err := a.gate.Receive(&a.received, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.TokensHeard++
-	a.heardAt = now
+	a.lastPeerActivity = now
 	a.scheduleGate()
 	qp.ep.scheduleRequests(qp)
 }
@@ -174,10 +174,10 @@ func tokenFlags(f cc.ControlFlags) extension.TokenFlags {
 	return extension.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
 }
 
-func noticeOfRTS(f extension.RTSFlags) cc.ControlFlags {
+func rtsControlFlags(f extension.RTSFlags) cc.ControlFlags {
 	return cc.ControlFlags(f &^ extension.RTSBehind)
 }
 
-func noticeOfToken(f extension.TokenFlags) cc.ControlFlags {
+func tokenControlFlags(f extension.TokenFlags) cc.ControlFlags {
 	return cc.ControlFlags(f &^ extension.TokenTrimmed)
 }

@@ -17,11 +17,11 @@ import (
 // The granter's credits ride on an ACK if one leaves in time; otherwise they leave as a CREDIT of
 // their own when they are due.
 type credits struct {
-	gate    cc.CreditGate
-	granter cc.CreditGranter
-	agreed  bool
-	writes  bool              // plain WRITEs take credits, too
-	notice  cc.ControlMessage // the credits that ride on the ACK being built
+	gate       cc.CreditGate
+	granter    cc.CreditGranter
+	agreed     bool
+	writes     bool              // plain WRITEs take credits, too
+	ackCredits cc.ControlMessage // the credits that ride on the ACK being built
 
 	messages uint64      // delivered and not consumed
 	bytes    units.Bytes // their payload
@@ -286,7 +286,7 @@ func (a *admission) creditLen() int {
 	if !some {
 		return 0
 	}
-	a.credits.notice = n
+	a.credits.ackCredits = n
 	if n.Served == 0 {
 		return extension.CreditLen
 	}
@@ -296,7 +296,7 @@ func (a *admission) creditLen() int {
 // putCredit writes the credits that creditLen took into the TLVs of an ACK.
 func (a *admission) putCredit(area []byte) {
 	qp := a.qp
-	n := &a.credits.notice
+	n := &a.credits.ackCredits
 	setCredit(extension.Credit(area[:extension.CreditLen]), n)
 	if len(area) > extension.CreditLen {
 		extension.Host(area[extension.CreditLen:][:extension.HostLen]).Set(n.Waited, n.Served)
@@ -309,8 +309,8 @@ func (a *admission) putCredit(area []byte) {
 func (a *admission) receiveCredit(p *wire.Packet) {
 	qp := a.qp
 	t := extension.TLVs(p.TLVs()).Credit()
-	asks := t.Flags()&extension.CreditAsks != 0
-	if asks && !plausible(p.PSN, qp.rcv.expected()) || !asks &&
+	isQuery := t.Flags()&extension.CreditAsks != 0
+	if isQuery && !plausible(p.PSN, qp.rcv.expected()) || !isQuery &&
 		(!plausible(p.PSN, qp.loss.oldest()) || !p.PSN.Before(qp.loss.highest())) {
 		qp.ep.counters.DropNotice++
 		return
@@ -323,7 +323,7 @@ func (a *admission) receiveCredit(p *wire.Packet) {
 func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
-	n := &a.notice
+	n := &a.received
 	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := extension.TLVs(p.TLVs()).Host(); h != nil {
@@ -359,7 +359,7 @@ func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	default:
 		if err = a.credits.gate.Receive(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
-			a.heardAt = now
+			a.lastPeerActivity = now
 			a.scheduleGate()
 			e.scheduleRequests(qp)
 		}

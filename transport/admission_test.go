@@ -648,7 +648,7 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	}
 	p.settle(units.Millisecond)
 	sides[0].write(t, remote[0], 1000)
-	require.False(t, p.run(longestWait-units.Millisecond, func() bool {
+	require.False(t, p.run(maxRankWait-units.Millisecond, func() bool {
 		return len(sides[0].poll()) > 0
 	}))
 	require.True(t, p.run(3*units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))

@@ -131,7 +131,7 @@ func (cong *congestion) updateClaim() {
 func (cong *congestion) mayClaim() bool {
 	qp := cong.conn()
 	return qp.state == ReadyToSend && qp.snd.hasNext() && !cong.hold &&
-		!qp.loss.isWaitingRNR() && !qp.adm.isShut() && qp.isResolved()
+		!qp.loss.isWaitingRNR() && !qp.adm.isBlocked() && qp.isResolved()
 }
 
 // claim updates whether the flow has something to send. When no flow of the highest rank has, it

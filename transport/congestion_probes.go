@@ -103,7 +103,7 @@ func (cong *congestion) peerIsGone(now units.Time) bool {
 		return false
 	}
 	return qp.loss.isDrained() && qp.loss.mayGiveUp(p.lost) &&
-		now.Sub(p.silent) >= max(gatePatience, qp.loss.patienceInAll())
+		now.Sub(p.silent) >= max(minGateTimeout, qp.loss.totalRetryTime())
 }
 
 // probeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
@@ -181,7 +181,7 @@ func (cong *congestion) sendProbe(now units.Time) bool {
 	}
 	p.due, p.leftAt, p.lostAt, p.departure = false, now, 0, e.rounds.departure()
 	p.seq++
-	e.stake.ask(now)
+	e.responseWait.onSent(now)
 	if rto := qp.loss.shortTimeout(); rto != units.Forever {
 		p.lostAt = now.Add(rto)
 	}

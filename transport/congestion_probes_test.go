@@ -246,11 +246,11 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.stop()
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
-		p.settle(3 * gatePatience)
+		p.settle(3 * minGateTimeout)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
-		p.settle(gatePatience - units.Millisecond)
+		p.settle(minGateTimeout - units.Millisecond)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has waited for a shorter time")
 		p.settle(2 * units.Millisecond)
 		require.Equal(t, Errored, a.qp.State())

@@ -74,7 +74,7 @@ type Endpoint struct {
 	burst        int          // frames that are built before they go to the port
 	onRound      func(now units.Time)
 	rounds       rounds
-	stake        stake
+	responseWait responseWait
 	precedence   *precedence // nil: no flow needs one for its virtual priority
 	bursts       int         // frames in this round's burst
 	nextNeighbor units.Time  // when the neighbour table has its next deadline
@@ -206,7 +206,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 // expired, and returns the number of frames.
 func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
-	e.rounds.begin(now, &e.stake)
+	e.rounds.begin(now, &e.responseWait)
 	if e.rounds.stall > longestPhase && e.limiter != nil {
 		e.limiter.Resume(now)
 	}
@@ -247,7 +247,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 // transmitRound is the second half of Poll: it sends. It returns what Poll returns.
 func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
-	e.rounds.transmits(now, &e.stake)
+	e.rounds.transmits(now, &e.responseWait)
 	more := e.transmit(now)
 	e.freeReceived(e.bursts)               // last, when the responses to them have left
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline

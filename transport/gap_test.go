@@ -308,9 +308,9 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		last := p.now
 		for c.away == 0 && last.Sub(p.now) <= rto {
 			last = last.Add(50 * us)
-			p.a.rounds.begin(last, &p.a.stake)
+			p.a.rounds.begin(last, &p.a.responseWait)
 			p.a.rounds.drained()
-			p.a.rounds.transmits(last, &p.a.stake)
+			p.a.rounds.transmits(last, &p.a.responseWait)
 		}
 		p.now = last.Add(max(c.away, 2*us))
 		for range 4 {

@@ -168,8 +168,8 @@ func (loss *lossRecovery) earliest() units.Time {
 	return at
 }
 
-// patienceInAll returns how long all retransmissions of a packet take.
-func (loss *lossRecovery) patienceInAll() units.Duration {
+// totalRetryTime returns how long all retransmissions of a packet take.
+func (loss *lossRecovery) totalRetryTime() units.Duration {
 	return loss.timeout * units.Duration(loss.cold().retries+1)
 }
 
@@ -190,4 +190,10 @@ func (loss *lossRecovery) countTimeout() {
 func (loss *lossRecovery) addStats(s *QPStats) {
 	s.Retransmitted, s.Timeouts = loss.cold().retransmitted, loss.cold().timeouts
 	s.SequenceNaks, s.RNRNaks = loss.cold().sequenceNaks, loss.cold().rnrNaks
+}
+
+// isOldestUnsent reports whether the oldest unacknowledged packet is not in flight.
+func (loss *lossRecovery) isOldestUnsent() bool {
+	qp := loss.conn()
+	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
 }

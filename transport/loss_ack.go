@@ -229,7 +229,7 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	} else {
 		loss.rtoAt = 0
 		qp.setTimer()
-		qp.ep.stake.answered(now)
+		qp.ep.responseWait.onAllAcked(now)
 	}
 	if packets > 0 {
 		qp.cong.sample(packets, bytes, in)
@@ -240,7 +240,7 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	if qp.snd.hasNext() {
 		qp.ep.scheduleRequests(qp)
 	}
-	qp.noticeDrained()
+	qp.checkDrained()
 	if qp.cong.hasProber() {
 		qp.cong.scheduleDueProbe()
 	}

@@ -36,20 +36,20 @@ func (loss *lossRecovery) reorderingWindow() units.Duration {
 
 // add makes the packets before psn wait from now on, unless they already do. It rounds their
 // deadline up to a quarter of patience, so that at most five deadlines are ahead.
-func (w *deadlines) add(psn wire.PSN, patience units.Duration, now units.Time) {
+func (w *deadlines) add(psn wire.PSN, window units.Duration, now units.Time) {
 	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
 		return
 	}
-	quarter := units.Time(max(patience/4, 1))
-	until := (now.Add(patience) + quarter - 1) / quarter * quarter
+	quarter := units.Time(max(window/4, 1))
+	until := (now.Add(window) + quarter - 1) / quarter * quarter
 	if w.n == 0 || w.at[w.n-1].until != until && w.n < len(w.at) {
 		w.n++
 	}
 	w.at[w.n-1] = deadline{psn, until}
 }
 
-// over removes and returns the next PSN before which packets have waited long enough.
-func (w *deadlines) over(now units.Time) (before wire.PSN, some bool) {
+// expired removes and returns the next PSN before which packets have waited long enough.
+func (w *deadlines) expired(now units.Time) (before wire.PSN, some bool) {
 	if w.n == 0 || w.at[0].until.After(now) {
 		return 0, false
 	}
@@ -74,7 +74,7 @@ func (loss *lossRecovery) markOverdueLost(now units.Time) {
 	if l.deadlines.n == 0 {
 		return
 	}
-	for before, some := l.deadlines.over(now); some; before, some = l.deadlines.over(now) {
+	for before, some := l.deadlines.expired(now); some; before, some = l.deadlines.expired(now) {
 		for psn, more := l.overdue.next(loss.una); more && psn.Before(before); psn,
 			more = l.overdue.next(loss.una) {
 			l.overdue.remove(psn)

@@ -46,12 +46,6 @@ func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (fir
 	return una.Add(uint32(low)), una.Add(uint32(high))
 }
 
-// reportedOldest is the oldest packet, and since when the peer has reported it missing.
-type reportedOldest struct {
-	psn   wire.PSN
-	since units.Time // 0: never
-}
-
 // onOldestReportedLost handles a loss report for the oldest outstanding packet. A peer that reports
 // it is alive, so retransmitting it costs no retry. But each timeout for which it stays the oldest
 // costs one, or a path that always loses it would be tried for ever. It returns false if no retry
@@ -73,19 +67,6 @@ func (loss *lossRecovery) onOldestReportedLost(now units.Time) bool {
 	}
 	return true
 }
-
-// reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
-// since restartReport; first is true for the first report.
-func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
-	if s := &a.reportedOldest; s.psn != psn || s.since == 0 {
-		*s = reportedOldest{psn, now}
-		return 0, true
-	}
-	return now.Sub(a.reportedOldest.since), false
-}
-
-// restartReport restarts the time that reportedFor returns.
-func (a *admission) restartReport(now units.Time) { a.reportedOldest.since = now }
 
 // onReportedLost marks one outstanding packet as lost, unless it is known to have arrived or to be
 // lost, or was retransmitted within a round trip and not trimmed since.
@@ -139,42 +120,4 @@ func (a *recentResends) roll(rtt units.Duration, now units.Time) {
 		a.before = psnSet{}
 	}
 	a.since, a.at = psnSet{}, now
-}
-
-// roundTrip measures round trips: of a packet that asked for an ACK and was sent once.
-type roundTrip struct {
-	psn  wire.PSN
-	left units.Time // 0: no measurement is in progress
-	took units.Duration
-}
-
-// longTrip is the round trip that is assumed before one was measured (IRN section 4.1: RTO_low,
-// which is longer than any of its network's).
-const longTrip = 100 * units.Microsecond
-
-func (t *roundTrip) length() units.Duration {
-	if t.took == 0 {
-		return longTrip
-	}
-	return t.took
-}
-
-func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
-	if t.left == 0 {
-		t.psn, t.left = psn, now
-	}
-}
-
-// end records that everything before una is acknowledged.
-func (t *roundTrip) end(una wire.PSN, now units.Time) {
-	if t.left != 0 && t.psn.Before(una) {
-		t.took, t.left = now.Sub(t.left), 0
-	}
-}
-
-// forget ends a measurement with psn, which was retransmitted.
-func (t *roundTrip) forget(psn wire.PSN) {
-	if psn == t.psn {
-		t.left = 0
-	}
 }

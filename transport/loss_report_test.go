@@ -64,7 +64,7 @@ func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pai
 func TestLoseListed(t *testing.T) {
 	none := func(wire.PSN) bool { return false }
 	p, a, b := listing(t, selective(), none)
-	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
+	assert.Equal(t, 2*units.Microsecond, a.qp.adm.rtt.value)
 	sent := func() uint64 { return p.a.counters.Retransmitted }
 
 	for _, void := range []struct {

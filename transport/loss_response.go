@@ -87,7 +87,7 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 	if packet+1 == w.packets {
 		qp.snd.finishOldest(StatusSuccess)
 	}
-	qp.adm.addReading(-units.Bytes(len(payload)))
+	qp.adm.addReadInFlight(-units.Bytes(len(payload)))
 	loss.onProgress(1, units.Bytes(len(payload)), in)
 }
 

@@ -61,7 +61,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 			size := qp.snd.size(p)
 			loss.inFlight += size
 			if w.op.hasResponse() {
-				qp.adm.addReading(size)
+				qp.adm.addReadInFlight(size)
 			}
 		}
 		rec.resent.add(p)

@@ -227,7 +227,7 @@ func (loss *lossRecovery) removeFromFlight(w *sendWQE, size units.Bytes) {
 	qp := loss.conn()
 	loss.inFlight = max(0, loss.inFlight-size)
 	if w.op.hasResponse() {
-		qp.adm.addReading(-size)
+		qp.adm.addReadInFlight(-size)
 	}
 }
 
@@ -442,7 +442,7 @@ func (loss *lossRecovery) probeOldest() {
 	loss.markLostAfterAll(loss.una)
 	loss.markAllLost()
 	loss.inFlight = 0
-	qp.adm.clearReading()
+	qp.adm.clearReadInFlight()
 	rec.until, rec.probing = loss.sndMax, true
 	lost := rec.gone
 	rec.gone = 0

@@ -158,7 +158,7 @@ func (loss *lossRecovery) onUnresolved() {
 	}
 	qp.ep.counters.NoNeighbor++
 	qp.snd.skipOldest(StatusSuccess)
-	qp.noticeDrained()
+	qp.checkDrained()
 	qp.ep.scheduleRequests(qp)
 }
 
@@ -166,7 +166,7 @@ func (loss *lossRecovery) onUnresolved() {
 func (loss *lossRecovery) goBack() {
 	qp, lost := loss.conn(), loss.inFlight
 	loss.inFlight = 0
-	qp.adm.clearReading()
+	qp.adm.clearReadInFlight()
 	qp.snd.goBack(loss.una)
 	qp.adm.onLost(lost)
 }

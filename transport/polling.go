@@ -2,14 +2,14 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// leastGap is longer than a round without work, or a yield that no other thread takes.
-const leastGap = 5 * units.Microsecond
+// minGap is longer than a round without work, or a yield that no other thread takes.
+const minGap = 5 * units.Microsecond
 
-// missed records a time without polls.
-func (r *rounds) missed(d units.Duration, atStake bool) {
+// onGap records a time without polls.
+func (r *rounds) onGap(d units.Duration, expectsResponse bool) {
 	p := &r.polling
 	p.Away += d
-	if atStake {
+	if expectsResponse {
 		p.Stalled += d
 	}
 	p.LongestGap = max(p.LongestGap, d)

@@ -74,7 +74,7 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 func (rcv *receiver) reportNotKept(psn wire.PSN, bytes units.Bytes) {
 	qp := rcv.conn()
 	if qp.adm.hasGranter() {
-		qp.adm.dropped(psn, bytes)
+		qp.adm.onDropped(psn, bytes)
 	}
 }
 

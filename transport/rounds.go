@@ -49,11 +49,11 @@ const (
 )
 
 // begin starts a round.
-func (r *rounds) begin(now units.Time, s *stake) {
+func (r *rounds) begin(now units.Time, w *responseWait) {
 	step := max(0, now.Sub(r.ended))
 	r.polling.Rounds++
-	if step >= leastGap {
-		r.missed(step, r.ended.Before(s.until))
+	if step >= minGap {
+		r.onGap(step, r.ended.Before(w.until))
 	}
 	r.stall, r.lost = r.lost+step, 0
 	r.since += step
@@ -69,17 +69,17 @@ func (r *rounds) drained() { r.empty, r.since = r.looked, 0 }
 func (r *rounds) behind() bool { return r.empty != r.looked && r.away > longestPhase }
 
 // transmits starts the phase in which frames leave.
-func (r *rounds) transmits(now units.Time, s *stake) {
-	r.interrupted(now, s)
+func (r *rounds) transmits(now units.Time, w *responseWait) {
+	r.interrupted(now, w)
 	r.began, r.leaving = now, false
 }
 
 // interrupted ends a phase. It returns for how long the thread had lost its core in it.
-func (r *rounds) interrupted(now units.Time, s *stake) (away units.Duration) {
+func (r *rounds) interrupted(now units.Time, w *responseWait) (away units.Duration) {
 	took := now.Sub(r.ended)
 	if took > longestPhase {
 		away = took
-		r.missed(took, r.ended.Before(s.until))
+		r.onGap(took, r.ended.Before(w.until))
 	}
 	r.since += away
 	r.lost += away
@@ -111,7 +111,7 @@ func (r *rounds) departed(number uint32) (took, away units.Duration) {
 // virtual time rounds take none.
 func (e *Endpoint) Ended(now units.Time) {
 	r := &e.rounds
-	away := r.interrupted(now, &e.stake)
+	away := r.interrupted(now, &e.responseWait)
 	if r.leaving {
 		d := &r.left[r.number%roundsKept]
 		d.took, d.away = extension.Nanoseconds(now.Sub(r.began)), extension.Nanoseconds(away)

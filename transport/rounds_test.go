@@ -23,11 +23,11 @@ type aRound struct {
 }
 
 func (e *Endpoint) round(r aRound) {
-	e.rounds.begin(at(r.looks), &e.stake)
+	e.rounds.begin(at(r.looks), &e.responseWait)
 	if !r.full {
 		e.rounds.drained()
 	}
-	e.rounds.transmits(at(r.sends), &e.stake)
+	e.rounds.transmits(at(r.sends), &e.responseWait)
 	if r.over >= 0 {
 		e.Ended(at(r.over))
 	}
@@ -83,7 +83,7 @@ func TestGapOfARound(t *testing.T) {
 		for _, r := range c.before {
 			e.round(r)
 		}
-		e.rounds.begin(at(c.looks), &e.stake)
+		e.rounds.begin(at(c.looks), &e.responseWait)
 		assert.Equal(t, c.gap, e.rounds.gap, c.name)
 		assert.Equal(t, c.away, e.rounds.away, c.name)
 	}
@@ -123,9 +123,9 @@ func TestDepartures(t *testing.T) {
 		{"an interrupted phase", 3, 204, 201 * us, 201 * us},
 	} {
 		e := &Endpoint{}
-		e.rounds.begin(at(0), &e.stake)
+		e.rounds.begin(at(0), &e.responseWait)
 		e.rounds.drained()
-		e.rounds.transmits(at(c.sends), &e.stake)
+		e.rounds.transmits(at(c.sends), &e.responseWait)
 		d := e.rounds.departure()
 		assert.Equal(t, d, e.rounds.departure(), "%s: one for each round", c.name)
 		took, away := e.rounds.departed(d)
@@ -142,8 +142,8 @@ func TestRoundsKept(t *testing.T) {
 	e := &Endpoint{}
 	e.rounds.number = 1<<32 - 100 // the numbers wrap
 	depart := func(round int) uint32 {
-		e.rounds.begin(at(round), &e.stake)
-		e.rounds.transmits(at(round), &e.stake)
+		e.rounds.begin(at(round), &e.responseWait)
+		e.rounds.transmits(at(round), &e.responseWait)
 		d := e.rounds.departure()
 		e.Ended(e.rounds.began.Add(units.Duration(round+1) * units.Nanosecond))
 		return d

@@ -135,7 +135,7 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 		return status
 	}
 	if ask {
-		qp.adm.onAsked(snd.sndNxt, now)
+		qp.adm.onAckRequested(snd.sndNxt, now)
 	}
 	snd.onSent(1, size, ask, now)
 	snd.packet++
@@ -175,7 +175,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	}
 	flags, a := wire.Solicited.When(ends && w.flags&solicited != 0), qp.adm
 	if a != nil {
-		flags |= a.onLeave(e.now)
+		flags |= a.onSent(e.now)
 		if a.hasGrants() {
 			outer, extra = wire.XDATA, extension.GrantLen+int(op.Info().Ext)
 		}
@@ -242,7 +242,7 @@ func (snd *sender) finishUnreliable() {
 		snd.done++
 		snd.complete(w, StatusSuccess)
 	}
-	qp.noticeDrained()
+	qp.checkDrained()
 }
 
 // onSent records that n PSNs left that carry, or ask for, size bytes; ask is true if an ACK was
@@ -271,7 +271,7 @@ func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now
 	loss.unasked = !asked
 	if qp.Type == RC {
 		loss.inFlight += units.Bytes(size)
-		qp.ep.stake.ask(now)
+		qp.ep.responseWait.onSent(now)
 	} else {
 		loss.una = next // not acknowledged: no window holds back the rest of the message
 	}

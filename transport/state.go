@@ -257,11 +257,11 @@ func (qp *QueuePair) toSQD() error {
 	}
 	qp.state = SQDrained
 	qp.cong.updateClaim()
-	qp.noticeDrained()
+	qp.checkDrained()
 	return nil
 }
 
-func (qp *QueuePair) noticeDrained() {
+func (qp *QueuePair) checkDrained() {
 	if qp.state == SQDrained && qp.loss.oldest() == qp.loss.highest() && !qp.snd.hasBegun() {
 		qp.ep.async(AsyncEvent{Kind: AsyncSQDrained, QP: qp})
 	}

@@ -353,7 +353,7 @@ func FuzzTrimmed(f *testing.F) {
 			}
 			require.GreaterOrEqual(t, r.missing, missing)
 			require.Equal(t, b.qp.adm.hasMissing(), missing > 0 ||
-				b.qp.adm.seen.After(b.qp.rcv.ePSN))
+				b.qp.adm.rcvMax.After(b.qp.rcv.ePSN))
 		}
 		require.EqualValues(t, r.missing, p.b.counters.Missing)
 		p.conserved()
