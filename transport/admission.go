@@ -272,7 +272,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	marks := p.BTH().Marks()
 	a.arrival = cc.Arrival{
 		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
-		Gap:    qp.ep.arrived.worked(),
+		Gap:    qp.ep.arrived.activeGap(),
 		Away:   min(qp.ep.arrived.away, qp.ep.arrived.gap),
 		Behind: !isNew,
 		Again: !isNew && (p.PSN.Before(qp.rcv.expected()) ||

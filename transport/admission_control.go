@@ -139,7 +139,7 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	a.received = cc.ControlMessage{
 		Kind: cc.TOKEN, Flags: tokenControlFlags(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
-		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
+		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.activeGap(),
 	}
 	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.loss.oldest()) &&
 		!qp.loss.acknowledge(end, &ackInfo{now: now}) {

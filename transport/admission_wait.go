@@ -98,7 +98,7 @@ func (qp *QueuePair) cancelWaiting() (n int) {
 		return 0
 	}
 	n = qp.snd.cancelWaiting()
-	qp.cong.updateClaim()
+	qp.cong.updateBacklogged()
 	if n == 0 || qp.state == Errored { // a completion was lost
 		return n
 	}

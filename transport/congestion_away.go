@@ -14,8 +14,8 @@ const (
 
 // onSample applies a sample whose peer did not poll for the time away while it had the packet.
 func (p *peerAway) onSample(away units.Duration) {
-	if told := peerAway(min(away, longestAway) / awayGrain); told > *p && away > longestPhase {
-		*p = told
+	if sample := peerAway(min(away, longestAway) / awayGrain); sample > *p && away > longestPhase {
+		*p = sample
 	} else if *p > 0 {
 		*p -= max(1, *p/512)
 	}

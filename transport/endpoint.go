@@ -80,7 +80,7 @@ type Endpoint struct {
 	nextNeighbor units.Time  // when the neighbour table has its next deadline
 	short        bool        // the port ran out of room or buffers this round
 	learned      bool        // the neighbour table changed this round
-	news         bool        // a completion or an event that OnRound has not seen
+	hasEvents    bool        // a completion or an event that OnRound has not seen
 
 	qps             qpTable
 	regions         keyTable
@@ -102,8 +102,8 @@ type Endpoint struct {
 	flows     []wire.QPN // the queue pair of each flow
 	gsi       *gsi       // queue pair 1; nil without
 
-	departed  departed // packets of the queue pair being served
-	arrived   presence // of the packet being handled
+	sentBatch sentBatch // packets of the queue pair being served
+	arrived   arrival   // of the packet being handled
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
@@ -173,7 +173,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	if e.newAlgorithm == nil {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: endpoint.DefaultWindow} }
 	}
-	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
+	e.rounds.polledAt, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
 	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
 	e.out = make([]outQueue, e.classes)
@@ -206,7 +206,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 // expired, and returns the number of frames.
 func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
-	e.rounds.begin(now, &e.responseWait)
+	e.rounds.beginReceive(now, &e.responseWait)
 	if e.rounds.stall > longestPhase && e.limiter != nil {
 		e.limiter.Resume(now)
 	}
@@ -216,7 +216,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.receive(&e.rx[i])
 	}
 	if e.bursts = n; n < packet.Burst {
-		e.rounds.drained()
+		e.rounds.onPortEmpty()
 	}
 	e.dropStaleReorder(now)
 	e.nextNeighbor = e.neighbors.Poll(now)
@@ -238,7 +238,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 	}
 	e.runTimers(now)
 	if e.onRound != nil {
-		e.news = false
+		e.hasEvents = false
 		e.onRound(now)
 	}
 	return n
@@ -247,11 +247,12 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 // transmitRound is the second half of Poll: it sends. It returns what Poll returns.
 func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
-	e.rounds.transmits(now, &e.responseWait)
+	e.rounds.beginTransmit(now, &e.responseWait)
 	more := e.transmit(now)
 	e.freeReceived(e.bursts)               // last, when the responses to them have left
 	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
-	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
+	if !e.short && (more || e.bursts == packet.Burst) || changed ||
+		e.hasEvents && e.onRound != nil {
 		return now
 	}
 	e.setTimers()
@@ -321,7 +322,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	frame := b.Data()
 	e.counters.RxFrames++
 	e.counters.RxBytes += uint64(len(frame))
-	e.cameAt(b.Time)
+	e.setArrival(b.Time)
 	p := &e.pkt
 	if err := p.Parse(frame); err != nil {
 		e.refuse(err, frame)

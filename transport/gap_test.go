@@ -261,9 +261,9 @@ func TestWorked(t *testing.T) {
 		uncertain         bool
 	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true},
 		{0, 7 * us, 0, true}} {
-		p := presence{gap: c.gap, away: c.away}
-		assert.Equal(t, c.worked, p.worked(), c)
-		assert.Equal(t, c.uncertain, p.uncertain(), c)
+		p := arrival{gap: c.gap, away: c.away}
+		assert.Equal(t, c.worked, p.activeGap(), c)
+		assert.Equal(t, c.uncertain, p.isUncertain(), c)
 	}
 }
 
@@ -308,9 +308,9 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		last := p.now
 		for c.away == 0 && last.Sub(p.now) <= rto {
 			last = last.Add(50 * us)
-			p.a.rounds.begin(last, &p.a.responseWait)
-			p.a.rounds.drained()
-			p.a.rounds.transmits(last, &p.a.responseWait)
+			p.a.rounds.beginReceive(last, &p.a.responseWait)
+			p.a.rounds.onPortEmpty()
+			p.a.rounds.beginTransmit(last, &p.a.responseWait)
 		}
 		p.now = last.Add(max(c.away, 2*us))
 		for range 4 {

@@ -197,3 +197,11 @@ func (loss *lossRecovery) isOldestUnsent() bool {
 	qp := loss.conn()
 	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
 }
+
+// isDrained reports whether nothing is in flight that the peer would acknowledge: everything has
+// been acknowledged, or counts as lost.
+func (loss *lossRecovery) isDrained() bool {
+	qp := loss.conn()
+	return loss.una == loss.sndMax || qp.snd.nextPSN() == loss.una || loss.recovery != nil &&
+		loss.inFlight == 0
+}

@@ -88,7 +88,7 @@ func (loss *lossRecovery) onTimer(now units.Time) {
 	if loss.rtoAt == 0 || loss.rtoAt.After(now) {
 		return
 	}
-	if qp.ep.rounds.behind() {
+	if qp.ep.rounds.isBehind() {
 		loss.rtoAt = now.Add(units.Nanosecond) // the awaited answer may have arrived meanwhile
 		return
 	}
@@ -207,7 +207,7 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	}
 	loss.rtoAt = 0
 	loss.rnrWait, loss.cold().rnrAt = true, now.Add(wire.RNRTimer(timer))
-	qp.cong.leavePace()
-	qp.cong.updateClaim()
+	qp.cong.cancelPacing()
+	qp.cong.updateBacklogged()
 	qp.setTimer()
 }

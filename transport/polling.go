@@ -17,8 +17,8 @@ func (r *rounds) onGap(d units.Duration, expectsResponse bool) {
 
 // absence is the absence of a peer that the newest delay sample of an endpoint reported.
 type absence struct {
-	sampled units.Time
-	told    units.Duration
+	sampled  units.Time
+	reported units.Duration
 }
 
 // onPeerAway records for how long the peer of a delay sample did not poll. All samples whose
@@ -31,10 +31,10 @@ func (r *rounds) onPeerAway(away units.Duration, now units.Time) {
 // poll: an absence longer than the time since the previous sample was, at least in part, reported
 // by that.
 func (a *absence) onSample(away units.Duration, now units.Time) units.Duration {
-	silence, before := now.Sub(a.sampled), a.told
-	a.sampled, a.told = now, away
-	if away <= silence {
+	sinceSample, before := now.Sub(a.sampled), a.reported
+	a.sampled, a.reported = now, away
+	if away <= sinceSample {
 		return away
 	}
-	return min(max(0, away-before), silence)
+	return min(max(0, away-before), sinceSample)
 }

@@ -194,7 +194,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 // replaceAlgorithm gives the queue pair another congestion control. After INIT it would be too late
 // for what packets are marked with and what is agreed with the peer.
 func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
-	qp.cong.unpace()
+	qp.cong.removeFromLimiter()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
 	qp.control(a)

@@ -110,7 +110,7 @@ func (rcv *receiver) sendAnswer() bool {
 		ext += wire.XCHLen
 		area := frame[ext+wire.AETHLen:][:tlvs]
 		if echo > 0 {
-			extension.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
+			extension.ECNEcho(area[:echo]).Set(qp.cong.receivedMarks())
 		}
 		if timing > 0 {
 			qp.cong.putTiming(area[echo:][:timing])
@@ -119,7 +119,7 @@ func (rcv *receiver) sendAnswer() bool {
 			qp.cong.echoINT(extension.INTEcho(area[echo+timing:][:telemetry]))
 		}
 		if flags > 0 {
-			extension.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
+			extension.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.receivedBolt())
 		}
 		if sack > 0 {
 			rcv.reorder.writeSACK(extension.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN,

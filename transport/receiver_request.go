@@ -3,6 +3,7 @@ package transport
 import (
 	"encoding/binary"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -443,4 +444,33 @@ func (rcv *receiver) admitUnreliable(p *wire.Packet, info *wire.OpcodeInfo) bool
 	}
 	rcv.ePSN = p.PSN
 	return true
+}
+
+// receiveXDATA handles a request inside an XDATA, with telemetry, Bolt's flags or a grant.
+func (rcv *receiver) receiveXDATA(p *wire.Packet) {
+	qp := rcv.conn()
+	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata),
+		extension.TLVs(p.TLVs()).Bolt()
+	if !info.Request || info.Transport != wire.RC || extension.TLVs(p.TLVs()).INT() != nil &&
+		reads&wire.FeatureINT == 0 ||
+		extension.TLVs(p.TLVs()).Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
+		reads&wire.FeatureBolt == 0 {
+		qp.ep.counters.DropUnnegotiated++
+		return
+	}
+	if t := extension.TLVs(p.TLVs()).INT(); t != nil && t.Filled() > 0 {
+		m := qp.cong.ackEcho()
+		if m.telemetry == nil {
+			m.telemetry = qp.ep.telemetries.borrow()
+		}
+		m.telemetry.psn, m.telemetry.pending = p.PSN, true
+		copy(m.telemetry.area[:], t)
+	}
+	if flags != nil {
+		qp.cong.onBoltFlags(flags)
+	}
+	rcv.receiveRequest(p, info)
+	if rcv.reorder != nil {
+		rcv.executeReordered()
+	}
 }

@@ -23,11 +23,11 @@ type aRound struct {
 }
 
 func (e *Endpoint) round(r aRound) {
-	e.rounds.begin(at(r.looks), &e.responseWait)
+	e.rounds.beginReceive(at(r.looks), &e.responseWait)
 	if !r.full {
-		e.rounds.drained()
+		e.rounds.onPortEmpty()
 	}
-	e.rounds.transmits(at(r.sends), &e.responseWait)
+	e.rounds.beginTransmit(at(r.sends), &e.responseWait)
 	if r.over >= 0 {
 		e.Ended(at(r.over))
 	}
@@ -83,7 +83,7 @@ func TestGapOfARound(t *testing.T) {
 		for _, r := range c.before {
 			e.round(r)
 		}
-		e.rounds.begin(at(c.looks), &e.responseWait)
+		e.rounds.beginReceive(at(c.looks), &e.responseWait)
 		assert.Equal(t, c.gap, e.rounds.gap, c.name)
 		assert.Equal(t, c.away, e.rounds.away, c.name)
 	}
@@ -104,9 +104,9 @@ func TestBehind(t *testing.T) {
 		e := &Endpoint{}
 		e.round(aRound{})
 		e.round(aRound{looks: c.away, sends: c.away, over: c.away, full: c.full})
-		assert.Equal(t, c.behind, e.rounds.behind(), c.name)
+		assert.Equal(t, c.behind, e.rounds.isBehind(), c.name)
 		e.round(aRound{looks: c.away, sends: c.away, over: c.away})
-		assert.False(t, e.rounds.behind(), c.name)
+		assert.False(t, e.rounds.isBehind(), c.name)
 	}
 }
 
@@ -123,15 +123,15 @@ func TestDepartures(t *testing.T) {
 		{"an interrupted phase", 3, 204, 201 * us, 201 * us},
 	} {
 		e := &Endpoint{}
-		e.rounds.begin(at(0), &e.responseWait)
-		e.rounds.drained()
-		e.rounds.transmits(at(c.sends), &e.responseWait)
-		d := e.rounds.departure()
-		assert.Equal(t, d, e.rounds.departure(), "%s: one for each round", c.name)
-		took, away := e.rounds.departed(d)
+		e.rounds.beginReceive(at(0), &e.responseWait)
+		e.rounds.onPortEmpty()
+		e.rounds.beginTransmit(at(c.sends), &e.responseWait)
+		d := e.rounds.txRound()
+		assert.Equal(t, d, e.rounds.txRound(), "%s: one for each round", c.name)
+		took, away := e.rounds.txDelay(d)
 		assert.Zero(t, took+away, "%s: it is not over", c.name)
 		e.Ended(at(c.over))
-		took, away = e.rounds.departed(d)
+		took, away = e.rounds.txDelay(d)
 		assert.Equal(t, c.took, took, c.name)
 		assert.Equal(t, c.away, away, c.name)
 	}
@@ -140,31 +140,31 @@ func TestDepartures(t *testing.T) {
 // So many departures are remembered; rounds in which nothing leaves do not count.
 func TestRoundsKept(t *testing.T) {
 	e := &Endpoint{}
-	e.rounds.number = 1<<32 - 100 // the numbers wrap
+	e.rounds.txNumber = 1<<32 - 100 // the numbers wrap
 	depart := func(round int) uint32 {
-		e.rounds.begin(at(round), &e.responseWait)
-		e.rounds.transmits(at(round), &e.responseWait)
-		d := e.rounds.departure()
-		e.Ended(e.rounds.began.Add(units.Duration(round+1) * units.Nanosecond))
+		e.rounds.beginReceive(at(round), &e.responseWait)
+		e.rounds.beginTransmit(at(round), &e.responseWait)
+		d := e.rounds.txRound()
+		e.Ended(e.rounds.txStart.Add(units.Duration(round+1) * units.Nanosecond))
 		return d
 	}
 	first := depart(0)
-	for i := range 3 * roundsKept { // nothing leaves
+	for i := range 3 * maxTxRounds { // nothing leaves
 		e.round(aRound{looks: 1, sends: 1 + i%7, over: 20})
 	}
-	for i := range roundsKept - 1 {
-		took, _ := e.rounds.departed(first)
+	for i := range maxTxRounds - 1 {
+		took, _ := e.rounds.txDelay(first)
 		assert.Equal(t, units.Nanosecond, took, "%d later", i)
 		depart(i + 1)
 	}
-	took, _ := e.rounds.departed(first)
+	took, _ := e.rounds.txDelay(first)
 	assert.Equal(t, units.Nanosecond, took, "the oldest departure that is remembered")
-	last := depart(roundsKept)
-	took, _ = e.rounds.departed(first)
+	last := depart(maxTxRounds)
+	took, _ = e.rounds.txDelay(first)
 	assert.Zero(t, took, "forgotten")
-	took, _ = e.rounds.departed(last)
-	assert.Equal(t, (roundsKept+1)*units.Nanosecond, took)
-	took, _ = e.rounds.departed(last + 1)
+	took, _ = e.rounds.txDelay(last)
+	assert.Equal(t, (maxTxRounds+1)*units.Nanosecond, took)
+	took, _ = e.rounds.txDelay(last + 1)
 	assert.Zero(t, took, "not yet")
 }
 

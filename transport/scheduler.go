@@ -125,7 +125,7 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 		case t == serviceAnswers:
 			sent, again = qp.rcv.respond(room)
 		case qp.cong.isPaced():
-			qp.cong.awaitPace(now)
+			qp.cong.waitForPace(now)
 		default:
 			sent, again = qp.snd.transmit(now, room)
 		}

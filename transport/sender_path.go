@@ -21,7 +21,7 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) 
 		return 0, false
 	}
 	sent, again = snd.transmitNow(now, quantum)
-	qp.cong.updateClaim()
+	qp.cong.updateBacklogged()
 	return sent, again
 }
 
@@ -181,7 +181,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 		}
 	}
 	if ask {
-		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.asksTiming())
+		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.requestsTiming())
 	}
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
 		extra+int(size))
@@ -285,4 +285,31 @@ func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now
 	if qp.Type == RC {
 		qp.cong.recordSendTime(first, n, now)
 	}
+}
+
+// nextPacket returns how many bytes the next packet carries, or asks for; ok is false if it may not
+// leave, whatever the pace. transmit checks what nextPacket does not.
+func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
+	qp := snd.conn()
+	switch {
+	case qp.loss.isWaitingRNR() || qp.cong.isHeld():
+		return 0, false
+	case qp.loss.isRecovering() && qp.loss.hasLost():
+		return units.Bytes(qp.mtu), qp.cong.hasRoom(qp.mtu) &&
+			qp.loss.maySendLost() &&
+			qp.adm.admitsLost(now)
+	case snd.next == snd.posted:
+		return 0, false
+	}
+	w := snd.at(snd.next)
+	size = units.Bytes(w.length - snd.packet<<qp.mtuShift)
+	first := min(size, units.Bytes(qp.mtu))
+	if w.op.hasResponse() {
+		size = min(size, units.Bytes(snd.readRoom())<<qp.mtuShift)
+	} else {
+		size = first
+	}
+	return size, qp.loss.hasWindow(uint32(first)) && (w.op.hasResponse() || qp.adm.admitsNext(w,
+		snd.packet,
+		now))
 }

@@ -256,7 +256,7 @@ func (qp *QueuePair) toSQD() error {
 		return err
 	}
 	qp.state = SQDrained
-	qp.cong.updateClaim()
+	qp.cong.updateBacklogged()
 	qp.checkDrained()
 	return nil
 }
@@ -291,7 +291,7 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 func (qp *QueuePair) fail() {
 	qp.state = Errored
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
-	qp.cong.unpace()
+	qp.cong.removeFromLimiter()
 	qp.loss.endRecovery()
 	qp.rcv.dropReorder()
 	qp.cong.dropSendTimes()
@@ -340,36 +340,6 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 		VLAN: e.vlan,
 		TTL:  p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
 	}, nil
-}
-
-// applyNewDecision applies the newest decision of congestion control.
-func (cong *congestion) applyNewDecision() {
-	qp := cong.conn()
-	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
-		cong.applyDecision(d)
-	}
-}
-
-func (cong *congestion) applyDecision(d cc.Decision) {
-	qp := cong.conn()
-	cong.window, cong.hold = d.Window, d.Hold || d.Window <= 0
-	if cong.bolt {
-		cong.cold().echo.bolt.tags = d.Tags
-	}
-	cong.setRate(d.Rate)
-	if cong.hold {
-		cong.leavePace()
-		cong.updateClaim()
-	}
-	if cong.probing || d.ProbeAt != 0 {
-		cong.askProbe(d.ProbeAt)
-	}
-	if most := cong.cold().maxInFlight; most > 0 {
-		cong.window = min(cong.window, units.Bytes(most))
-	}
-	if qp.snd.hasNext() || qp.loss.isRecovering() {
-		qp.ep.scheduleRequests(qp)
-	}
 }
 
 // failAt completes the request at index i of the send queue with an error, after flushing those
