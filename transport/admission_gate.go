@@ -13,7 +13,7 @@ import (
 func (a *admission) backlog() cc.Backlog {
 	qp := a.qp
 	waits := qp.snd.left() - qp.loss.flight()
-	waits -= qp.loss.behind()
+	waits -= qp.loss.sackedBytes()
 	if a.reads > 0 {
 		waits -= a.readBytesToRequest()
 	}
@@ -44,7 +44,7 @@ func (a *admission) readBytesToRequest() units.Bytes {
 			left -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 		}
 	}
-	left -= qp.loss.behindReads()
+	left -= qp.loss.sackedReadBytes()
 	return left
 }
 

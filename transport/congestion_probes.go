@@ -102,7 +102,7 @@ func (cong *congestion) isPeerDead(now units.Time) bool {
 		p.unansweredSince, p.lost = 0, 0
 		return false
 	}
-	return qp.loss.isDrained() && qp.loss.mayGiveUp(p.lost) &&
+	return qp.loss.isDrained() && qp.loss.isRetryExceeded(p.lost) &&
 		now.Sub(p.unansweredSince) >= max(minGateTimeout, qp.loss.totalRetryTime())
 }
 

@@ -326,7 +326,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
 		p, a, b, _ := pipePair(t, features)
-		a.qp.loss.timeout, a.qp.loss.cold().timeoutFew = units.Millisecond, units.Millisecond
+		a.qp.loss.timeout, a.qp.loss.cold().rtoLow = units.Millisecond, units.Millisecond
 		was := a.qp.cong.peerAway.allowance()
 		assert.Zero(t, was)
 		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() {

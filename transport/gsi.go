@@ -124,7 +124,7 @@ func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
 	if err != nil {
 		return false
 	}
-	g.waiting = append(g.waiting, pendingMAD{*d, hop, now.Add(unresolvedPatience)})
+	g.waiting = append(g.waiting, pendingMAD{*d, hop, now.Add(neighborTimeout)})
 	return true
 }
 

@@ -310,7 +310,7 @@ func TestManagementThatCannotLeave(t *testing.T) {
 		"the queue was full three times; no route; not our address")
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
-	p.settle(unresolvedPatience)
+	p.settle(neighborTimeout)
 	require.EqualValues(t, maxParcels+5, p.a.ep.Stats().ManagementUnsent)
 	require.False(t, p.a.ep.Loop().IsBusy())
 }

@@ -21,7 +21,7 @@ const (
 	// unacknowledged PSNs of one queue pair, half of what the spec allows
 	maxOutstanding = 1 << 22
 	// fewer outstanding packets than this have the shorter timeout (IRN section 4.1: N)
-	fewPackets    = 3
+	rtoLowPackets = 3
 	ackEvery      = 16 // packets of a long message between two that ask for an ACK
 	sendQuantum   = 32 // packets that a queue pair sends in one turn
 	pollBudget    = 64 // packets that one Poll sends at most

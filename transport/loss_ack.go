@@ -197,13 +197,6 @@ func (loss *lossRecovery) acknowledge(end wire.PSN, in *ackInfo) bool {
 	return whole && qp.state != Errored
 }
 
-// span returns the payload bytes of packets from..to of a message.
-func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
-	qp := snd.conn()
-	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
-		w.length))
-}
-
 // onProgress does what follows when the oldest packets have been answered. These packets and bytes
 // have not been reported to congestion control yet.
 func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackInfo) {

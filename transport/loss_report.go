@@ -78,7 +78,7 @@ func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.T
 	}
 	switch {
 	case !rec.resent.has(psn) && loss.cold().reordering > 0 && !trimmed:
-		rec.window.overdue.add(psn)
+		rec.window.overtaken.add(psn)
 		rec.window.deadlines.add(psn.Add(1), loss.reorderingWindow(), now)
 		return
 	case !rec.resent.has(psn):
@@ -94,30 +94,30 @@ func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.T
 // recentResends is the PSNs that were retransmitted within the last one or two round trips: those
 // since a time, and those in the round trip before it.
 type recentResends struct {
-	since, before psnSet
-	at            units.Time // that time
+	current, previous psnSet
+	currentSince      units.Time // that time
 }
 
 // add records that psn is retransmitted.
 func (a *recentResends) add(psn wire.PSN, rtt units.Duration, now units.Time) {
 	a.roll(rtt, now)
-	a.since.add(psn)
-	a.before.remove(psn)
+	a.current.add(psn)
+	a.previous.remove(psn)
 }
 
 func (a *recentResends) isRecent(psn wire.PSN, rtt units.Duration, now units.Time) bool {
 	a.roll(rtt, now)
-	return a.since.has(psn) || a.before.has(psn)
+	return a.current.has(psn) || a.previous.has(psn)
 }
 
 func (a *recentResends) roll(rtt units.Duration, now units.Time) {
-	passed := now.Sub(a.at)
-	if a.at != 0 && passed < rtt {
+	elapsed := now.Sub(a.currentSince)
+	if a.currentSince != 0 && elapsed < rtt {
 		return
 	}
-	a.before = a.since
-	if a.at == 0 || passed >= 2*rtt {
-		a.before = psnSet{}
+	a.previous = a.current
+	if a.currentSince == 0 || elapsed >= 2*rtt {
+		a.previous = psnSet{}
 	}
-	a.since, a.at = psnSet{}, now
+	a.current, a.currentSince = psnSet{}, now
 }

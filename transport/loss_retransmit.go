@@ -71,7 +71,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 		}
 		p = p.Add(1)
 	}
-	rec.round, rec.overtaken, rec.window.resentBy = loss.sndMax, false, 0
+	rec.resendMax, rec.overtaken, rec.window.resentBy = loss.sndMax, false, 0
 	qp.snd.count(size)
 	loss.cold().retransmitted++
 	qp.ep.counters.Retransmitted++
@@ -92,7 +92,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 func (loss *lossRecovery) missingResponses(psn wire.PSN) (n uint32) {
 	qp := loss.conn()
 	rec, end := loss.recovery, qp.snd.readEnd(psn)
-	if !psn.Before(rec.known) {
+	if !psn.Before(rec.executed) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++

@@ -284,3 +284,42 @@ func (qp *QueuePair) clear() {
 		qp.neighbor, qp.neighborGen = nil, 0
 	}
 }
+
+// receiveExtension handles a packet of our extension.
+func (qp *QueuePair) receiveExtension(p *wire.Packet) {
+	c := &qp.ep.counters
+	switch {
+	case p.Op == wire.SRC:
+		qp.cong.receiveSRC(p)
+	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.rcv.expectsXDATA() || p.Op <= wire.ProbeAck &&
+		!qp.cong.hasProbes(),
+		(p.Op == wire.RTS || p.Op == wire.Token) && !qp.adm.hasTokens(),
+		p.Op == wire.CREDIT && !qp.adm.hasCredits():
+		c.DropUnnegotiated++
+	case p.XCH().Tag.Get() != qp.recvTag:
+		c.DropTag++
+	case p.Op == wire.XDATA:
+		qp.rcv.receiveXDATA(p)
+	case p.Op == wire.Probe:
+		qp.cong.receiveProbe(p)
+	case p.Op == wire.ProbeAck:
+		qp.cong.receiveProbeAck(p)
+	case p.Op == wire.RTS || p.Op == wire.Token:
+		qp.adm.receiveControl(p)
+	case p.Op == wire.CREDIT:
+		qp.adm.receiveCredit(p)
+	default:
+		qp.loss.receiveAck(p)
+	}
+}
+
+// maxPSNsInFlight returns how many PSNs may be outstanding.
+func (qp *QueuePair) maxPSNsInFlight() int32 {
+	if qp.isSelective() {
+		return int32(qp.sackBits)
+	}
+	return maxOutstanding
+}
+
+// isSelective reports whether the peer and we have agreed on selective repeat.
+func (qp *QueuePair) isSelective() bool { return qp.sackBits > 0 }

@@ -90,8 +90,9 @@ func TestSACKHeardBefore(t *testing.T) {
 						rec := a.qp.loss.beginRecovery()
 						for i := 0; i < len(has); i += 2 {
 							here := uint64(has[i]) | uint64(has[i+1])<<32
-							for w := rec.news(a.qp.loss.una.Add(uint32(1+32*i)), here, 510-32*i,
-								patience > 0); w != 0; w &= w - 1 {
+							first := a.qp.loss.una.Add(uint32(1 + 32*i))
+							w := rec.newlyReported(first, here, 510-32*i, patience > 0)
+							for ; w != 0; w &= w - 1 {
 								n++
 							}
 						}

@@ -161,3 +161,44 @@ func (snd *sender) outstanding() units.Bytes {
 	}
 	return max(1, snd.left())
 }
+
+// span returns the payload bytes of packets from..to of a message.
+func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
+	qp := snd.conn()
+	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
+		w.length))
+}
+
+// locate finds which of the outstanding requests psn belongs to.
+func (snd *sender) locate(psn wire.PSN) (i uint32) {
+	if w := snd.at(snd.done); psn.Before(w.first.Add(w.packets)) {
+		return snd.done // the common case
+	}
+	low, high := snd.done, snd.begun // it is at low or behind, and before high
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		if psn.Before(snd.at(mid).first) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return low
+}
+
+// request returns the outstanding request that psn belongs to.
+func (snd *sender) request(psn wire.PSN) *sendWQE { return snd.at(snd.locate(psn)) }
+
+// size returns how many bytes of payload psn carries, or asks for.
+func (snd *sender) size(psn wire.PSN) units.Bytes {
+	_, size := snd.part(psn)
+	return size
+}
+
+// part returns the outstanding request to which psn belongs, and how many bytes of its payload psn
+// carries, or asks for.
+func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
+	w = snd.request(psn)
+	k := uint32(psn.Sub(w.first))
+	return w, snd.span(w, k, k+1)
+}

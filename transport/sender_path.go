@@ -105,7 +105,8 @@ const (
 // nothing else would open the window again.
 func (loss *lossRecovery) hasWindow(n uint32) bool {
 	qp := loss.conn()
-	return (qp.cong.hasRoom(n) || loss.unasked) && qp.snd.nextPSN().Sub(loss.una) < qp.reach()
+	return (qp.cong.hasRoom(n) || loss.noAckRequested) &&
+		qp.snd.nextPSN().Sub(loss.una) < qp.maxPSNsInFlight()
 }
 
 // hasRoom reports whether the window admits n more bytes. Something must always be in flight, or no
@@ -127,17 +128,17 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 		return sendBlocked
 	}
 	ends := snd.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
+	ackRequest := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
 		snd.packet%ackEvery == ackEvery-1 || !qp.cong.hasRoomAfter(size, qp.mtu) ||
 		qp.loss.isProbing() ||
-		qp.loss.isTimerLate(now))
-	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ask); status != sendDone {
+		qp.loss.isTimeoutNear(now))
+	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ackRequest); status != sendDone {
 		return status
 	}
-	if ask {
+	if ackRequest {
 		qp.adm.onAckRequested(snd.sndNxt, now)
 	}
-	snd.onSent(1, size, ask, now)
+	snd.onSent(1, size, ackRequest, now)
 	snd.packet++
 	snd.markBegun()
 	if ends {
@@ -150,8 +151,9 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 	return sendDone
 }
 
-// buildData builds packet k of a SEND or WRITE and queues it for transmission; ask requests an ACK.
-func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+// buildData builds packet k of a SEND or WRITE and queues it for transmission, with or without a
+// request for an ACK.
+func (snd *sender) buildData(w *sendWQE, slot, k uint32, ackRequest bool) sendStatus {
 	qp := snd.conn()
 	e := qp.ep
 	b := e.frame(qp.class)
@@ -180,7 +182,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 			outer, extra = wire.XDATA, extension.GrantLen+int(op.Info().Ext)
 		}
 	}
-	if ask {
+	if ackRequest {
 		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.requestsTiming())
 	}
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
@@ -227,9 +229,9 @@ func (cong *congestion) hasRoomAfter(size, mtu uint32) bool {
 	return qp.loss.flight()+units.Bytes(size)+units.Bytes(mtu) <= cong.window
 }
 
-// isTimerLate reports whether most of the timeout has passed: the next packet of a paced flow that
-// would ask for an ACK may leave after it has expired.
-func (loss *lossRecovery) isTimerLate(now units.Time) bool {
+// isTimeoutNear reports whether most of the timeout has passed: the next packet of a paced flow
+// that would ask for an ACK may leave after it has expired.
+func (loss *lossRecovery) isTimeoutNear(now units.Time) bool {
 	return loss.rtoAt != 0 && now.After(loss.rtoAt.Add(-loss.timeout/4*3))
 }
 
@@ -245,15 +247,15 @@ func (snd *sender) finishUnreliable() {
 	qp.checkDrained()
 }
 
-// onSent records that n PSNs left that carry, or ask for, size bytes; ask is true if an ACK was
-// requested.
-func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
+// onSent records that n PSNs left that carry, or ask for, size bytes, with or without a request
+// for an ACK.
+func (snd *sender) onSent(n, size uint32, ackRequest bool, now units.Time) {
 	qp, first := snd.conn(), snd.sndNxt
 	snd.count(size)
 	snd.sndNxt = first.Add(n)
-	qp.loss.onSent(first, n, size, ask, now)
+	qp.loss.onSent(first, n, size, ackRequest, now)
 	qp.cong.onSent(size)
-	qp.loss.expectAnswer(now)
+	qp.loss.expectAck(now)
 	if qp.cong.expects(cc.TX) {
 		qp.cong.addSent(first, n, size, now)
 	}
@@ -266,9 +268,10 @@ func (snd *sender) count(size uint32) {
 }
 
 // onSent records that n PSNs from first on are in flight that carry, or ask for, size bytes.
-func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now units.Time) {
+func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, ackRequested bool,
+	now units.Time) {
 	qp, next := loss.conn(), first.Add(n)
-	loss.unasked = !asked
+	loss.noAckRequested = !ackRequested
 	if qp.Type == RC {
 		loss.inFlight += units.Bytes(size)
 		qp.ep.responseWait.onSent(now)

@@ -192,18 +192,6 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 	snd.cold().cq.add(wc, false)
 }
 
-// completeRecv adds the completion of a receive that holds no message.
-func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
-	qp := rcv.conn()
-	wc := rcv.cq.next()
-	if wc == nil {
-		qp.cqOverran()
-		return
-	}
-	wc.set(id, s, OpRecv, qp.Num)
-	rcv.cq.add(wc, solicited)
-}
-
 // cqOverran stops a queue pair that lost a completion: the program must not go on as if it had all
 // of them. The state keeps the flush, which loses more, from coming here again.
 func (qp *QueuePair) cqOverran() {

@@ -43,3 +43,22 @@ func (e *Endpoint) earlier(t units.Time) units.Time {
 	}
 	return t
 }
+
+// onTimer handles what is due, and sets the timer for what is not.
+func (qp *QueuePair) onTimer(now units.Time) {
+	if qp.adm != nil {
+		qp.adm.onTimer(now)
+	}
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return
+	}
+	if qp.cong.hasProber() {
+		if qp.cong.probeTimer(now); qp.state == Errored {
+			return
+		}
+	}
+	qp.loss.onTimer(now)
+	if qp.state != Errored {
+		qp.setTimer()
+	}
+}
