@@ -341,13 +341,13 @@ func (a *admission) earliest(at units.Time) units.Time {
 		next := a.gate.Next()
 		if at = a.earlier(at, next); next != 0 && !next.After(a.qp.ep.now) {
 			// the timer that was set for it may not have fired yet, and is about to be replaced
-			a.qp.ep.scheduleAnswer(a.qp)
+			a.qp.ep.scheduleResponses(a.qp)
 		}
 	}
 	if c := a.credits.granter; c != nil {
 		next := c.Next()
 		if at = a.earlier(at, next); next != 0 && !next.After(a.qp.ep.now) {
-			a.qp.ep.scheduleAnswer(a.qp)
+			a.qp.ep.scheduleResponses(a.qp)
 		}
 	}
 	if a.granter != nil && !a.queued {

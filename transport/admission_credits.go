@@ -221,13 +221,13 @@ func (a *admission) scheduleCredits(now units.Time) {
 			a.qp.setTimer()
 		}
 	default:
-		a.qp.ep.scheduleAnswer(a.qp)
+		a.qp.ep.scheduleResponses(a.qp)
 	}
 }
 
 // hasCreditDue reports whether a CREDIT is due and no ACK is about to leave that could carry it.
 func (a *admission) hasCreditDue() bool {
-	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
+	if a == nil || a.credits.granter == nil || a.qp.rcv.hasPendingAck() {
 		return false
 	}
 	qp := a.qp

@@ -339,7 +339,7 @@ func TestForgedCredits(t *testing.T) {
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
 	g.returned, g.askAt = 1, p.now
-	p.a.scheduleAnswer(a.qp)
+	p.a.scheduleResponses(a.qp)
 	p.settle(10 * units.Microsecond)
 	assert.Equal(t, Errored, b.qp.State())
 	assert.EqualValues(t, 1, p.b.counters.CreditsForged)

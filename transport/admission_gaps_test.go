@@ -346,7 +346,7 @@ func FuzzTrimmed(f *testing.F) {
 				for psn := first; psn != first.Add(uint32(m.Count)); psn = psn.Add(1) {
 					require.True(t, within(b.qp.rcv.ePSN, psn))
 					require.True(t, psn == b.qp.rcv.ePSN || b.qp.rcv.reorder == nil ||
-						!b.qp.rcv.reorder.here.has(psn))
+						!b.qp.rcv.reorder.present.has(psn))
 					missing++
 				}
 				next = first.Add(uint32(m.Count))

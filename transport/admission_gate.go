@@ -173,7 +173,7 @@ func (a *admission) scheduleGate() {
 		a.setTimer()
 	default:
 		qp.ep.gateDue = true
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
 }
 

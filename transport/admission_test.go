@@ -381,7 +381,7 @@ func TestMissingIsTold(t *testing.T) {
 	a.write(t, b, 3000)
 	p.settle(2 * units.Microsecond)
 	g.next = p.now
-	p.a.scheduleAnswer(a.qp)
+	p.a.scheduleResponses(a.qp)
 	p.settle(5 * units.Microsecond)
 	assert.Equal(t, 3, r.missing)
 	p.la.tamper = nil

@@ -26,12 +26,12 @@ type bolt struct {
 // boltTLVs is how many bytes Bolt adds to a packet.
 const boltTLVs = wire.XCHLen + wire.InnerLen + extension.BoltLen
 
-// boltState returns the state of Bolt's flags, and borrows it first if necessary.
+// boltState returns the state of Bolt's flags, and takes one from the pool first if necessary.
 func (cong *congestion) boltState() *bolt {
 	qp := cong.conn()
 	m := cong.ackEcho()
 	if m.bolt == nil {
-		m.bolt = qp.ep.bolts.borrow()
+		m.bolt = qp.ep.bolts.get()
 		*m.bolt = bolt{}
 	}
 	return m.bolt

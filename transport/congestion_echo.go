@@ -38,7 +38,7 @@ func (cong *congestion) onMarked(now units.Time) {
 	m.marks++
 	if !cong.ecnEcho && !now.Before(m.cnpAt) {
 		m.cnpAt, m.cnp = now.Add(e.cnpInterval), true
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 	}
 }
 
@@ -70,7 +70,7 @@ func (cong *congestion) takeNewMarks(packets uint32) (n uint32) {
 func (cong *congestion) ackEcho() *ackEcho {
 	qp := cong.conn()
 	if cong.cold().echo == nil {
-		cong.cold().echo = qp.ep.ackEchoes.borrow()
+		cong.cold().echo = qp.ep.ackEchoes.get()
 		*cong.cold().echo = ackEcho{}
 	}
 	return cong.cold().echo
@@ -80,12 +80,12 @@ func (cong *congestion) dropAckEcho() {
 	qp := cong.conn()
 	if cong.cold().echo != nil {
 		if t := cong.cold().echo.telemetry; t != nil {
-			qp.ep.telemetries.giveBack(t)
+			qp.ep.telemetries.put(t)
 		}
 		if b := cong.cold().echo.bolt; b != nil {
-			qp.ep.bolts.giveBack(b)
+			qp.ep.bolts.put(b)
 		}
-		qp.ep.ackEchoes.giveBack(cong.cold().echo)
+		qp.ep.ackEchoes.put(cong.cold().echo)
 		cong.cold().echo = nil
 	}
 }

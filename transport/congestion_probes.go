@@ -42,7 +42,7 @@ func (cong *congestion) requestProbe(at units.Time) {
 		if at == 0 || qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 			return
 		}
-		p = qp.ep.probers.borrow()
+		p = qp.ep.probers.get()
 		*p = prober{}
 		cong.cold().prober, cong.probing = p, true
 	}
@@ -64,7 +64,7 @@ func (cong *congestion) releaseIdleProber() {
 func (cong *congestion) dropProber() {
 	qp := cong.conn()
 	if cong.probing {
-		qp.ep.probers.giveBack(cong.cold().prober)
+		qp.ep.probers.put(cong.cold().prober)
 		cong.cold().prober, cong.probing = nil, false
 	}
 }
@@ -75,7 +75,7 @@ func (cong *congestion) probeTimer(now units.Time) {
 	p := cong.cold().prober
 	if p.at != 0 && !p.at.After(now) {
 		p.at, p.due = 0, true
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
 	if p.sentAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
 		p.sentAt, p.lostAt = 0, 0
@@ -140,7 +140,7 @@ func (cong *congestion) mayProbe() bool {
 func (cong *congestion) scheduleDueProbe() {
 	qp := cong.conn()
 	if cong.mayProbe() {
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
 }
 
@@ -196,7 +196,7 @@ func (cong *congestion) receiveProbe(p *wire.Packet) {
 		copy(m.probe.field[:], extension.ProbeField(p.Body()))
 		m.probe.ttl, m.probe.tos = p.TTL(), p.TOS()
 		m.probe.arrival, m.probe.pending = e.arrived, true
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 	}
 }
 

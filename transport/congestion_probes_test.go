@@ -672,7 +672,7 @@ func TestProbesAllocateNothing(t *testing.T) {
 		}
 		require.Zero(t, testing.AllocsPerRun(50, round))
 		require.EqualValues(t, answers, p.a.counters.ProbeAnswers)
-		require.Len(t, p.a.probers.idle, 1, "given back each time")
+		require.Len(t, p.a.probers.free, 1, "given back each time")
 	}
 }
 

@@ -28,7 +28,7 @@ func (cong *congestion) recordSendTime(psn wire.PSN, n uint32, now units.Time) {
 		if !cong.events.Has(cc.RTT) {
 			return
 		}
-		cong.times = qp.ep.sendTimes.borrow()
+		cong.times = qp.ep.sendTimes.get()
 	}
 	place := &cong.times[psn%psnWindow]
 	if place.at == 0 || place.psn == psn || place.psn.Before(qp.loss.oldest()) ||
@@ -64,7 +64,7 @@ func (cong *congestion) sendTime(psn wire.PSN) sendTime {
 func (cong *congestion) dropSendTimes() {
 	qp := cong.conn()
 	if cong.times != nil {
-		qp.ep.sendTimes.giveBack(cong.times)
+		qp.ep.sendTimes.put(cong.times)
 		cong.times = nil
 	}
 }

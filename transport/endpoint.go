@@ -94,13 +94,13 @@ type Endpoint struct {
 	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate got a control message since this round's responses left
-	pacedWent bool // paced queue pairs went first, and sent
-	pkt       wire.Packet
-	event     cc.Event
-	cc        cc.Controller
-	flows     []wire.QPN // the queue pair of each flow
-	gsi       *gsi       // queue pair 1; nil without
+	gateDue          bool // a gate got a control message since this round's responses left
+	pacedServedFirst bool // paced queue pairs went first, and sent
+	pkt              wire.Packet
+	event            cc.Event
+	cc               cc.Controller
+	flows            []wire.QPN // the queue pair of each flow
+	gsi              *gsi       // queue pair 1; nil without
 
 	sentBatch sentBatch // packets of the queue pair being served
 	arrived   arrival   // of the packet being handled
@@ -218,7 +218,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 	if e.bursts = n; n < packet.Burst {
 		e.rounds.onPortEmpty()
 	}
-	e.dropStaleReorder(now)
+	e.dropExpiredReorder(now)
 	e.nextNeighbor = e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()
@@ -285,7 +285,7 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 
 // isBusy reports whether any queue pair has requests, responses or unacknowledged packets.
 func (e *Endpoint) isBusy() bool {
-	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
+	if e.serviceLists[serviceResponses].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
 		return true
 	}
@@ -411,7 +411,7 @@ func (e *Endpoint) wakeWaiting() {
 		qp.awaitsNeighbor = false
 		qp.loss.neighborKnown()
 		e.scheduleRequests(qp)
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 		if qp.adm != nil {
 			qp.adm.scheduleGranters(e.now)
 		}

@@ -291,7 +291,7 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	p := newManagedPair(t, "10.0.0.%d/24", packet.FaultOptions{}, packet.FaultOptions{})
 	p.a.dial("10.0.0.2")
 	p.settle(units.Millisecond)
-	for i := range maxParcels + 3 { // no such neighbour
+	for i := range maxPendingMADs + 3 { // no such neighbour
 		p.a.dial(fmt.Sprintf("10.0.0.%d", 100+i))
 	}
 	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
@@ -311,7 +311,7 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
 	p.settle(neighborTimeout)
-	require.EqualValues(t, maxParcels+5, p.a.ep.Stats().ManagementUnsent)
+	require.EqualValues(t, maxPendingMADs+5, p.a.ep.Stats().ManagementUnsent)
 	require.False(t, p.a.ep.Loop().IsBusy())
 }
 

@@ -14,7 +14,7 @@ const (
 	maxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events not fetched yet; further ones are counted and dropped
 	// datagrams of queue pair 1 whose next hop is not known yet; further ones are dropped
-	maxParcels = 64
+	maxPendingMADs = 64
 	// PSNs of one READ, which are taken at once: 2^23 apart, PSNs have no order (InfiniBand spec
 	// 9.7.2)
 	maxReadPSNs = 1<<23 - 1

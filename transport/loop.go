@@ -41,4 +41,6 @@ func (s *setup) RandomPSN() uint32 {
 }
 func (s *setup) Neighbors() *neigh.Table                   { return s.neighbors }
 func (s *setup) Source(dst netip.Addr) (netip.Addr, error) { return s.neighbors.Source(dst) }
-func (s *setup) Manage(m *rdmacm.Machine) error            { return (*Endpoint)(s).manage(m) }
+func (s *setup) Manage(m *rdmacm.Machine) error {
+	return (*Endpoint)(s).attachManager(m)
+}

@@ -48,7 +48,7 @@ type recovery struct {
 func (loss *lossRecovery) beginRecovery() *recovery {
 	qp := loss.conn()
 	if loss.recovery == nil {
-		loss.recovery = qp.ep.recoveries.borrow()
+		loss.recovery = qp.ep.recoveries.get()
 		*loss.recovery = recovery{executed: loss.una, updated: loss.una, recoveryPoint: loss.una,
 			resendMax: loss.sndMax}
 	}
@@ -58,7 +58,7 @@ func (loss *lossRecovery) beginRecovery() *recovery {
 func (loss *lossRecovery) endRecovery() {
 	qp := loss.conn()
 	if loss.recovery != nil {
-		qp.ep.recoveries.giveBack(loss.recovery)
+		qp.ep.recoveries.put(loss.recovery)
 		loss.recovery = nil
 		if loss.una == loss.sndMax {
 			qp.cong.dropSendTimes()

@@ -89,7 +89,7 @@ type QueuePair struct {
 	neighbor        *neigh.Entry
 	ep              *Endpoint
 	adm             *admission         // nil without a gate and granters
-	nextSend        *QueuePair         // the next one in a list of those with requests to send
+	nextRequester   *QueuePair         // the next one in a list of those with requests to send
 	queued          [serviceKinds]bool // it is in a list of those with responses, requests
 	awaitsNeighbor  bool               // it waits for a neighbour
 	commEstablished bool
@@ -101,7 +101,7 @@ type QueuePair struct {
 	cong congestion
 	tmpl wire.Template
 
-	nextAnswer       *QueuePair // the next one in the list of those with responses to send
+	nextResponder    *QueuePair // the next one in the list of those with responses to send
 	dest             wire.QPN
 	qkey             uint32
 	sendTag, recvTag uint16 // of the extension

@@ -35,10 +35,10 @@ func (rcv *receiver) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 		e.counters.OutOfSequence++
 		switch {
 		case qp.isSelective() && rcv.keepOutOfOrder(p, info):
-			rcv.scheduleAck(answerAck, 0) // a SACK of what is held
-		case !rcv.nakked: // once for each gap (InfiniBand spec 9.7.5.2.4)
-			rcv.nakked = true
-			rcv.scheduleAck(answerNak, wire.NakPSNSequence)
+			rcv.scheduleAck(ackPositive, 0) // a SACK of what is held
+		case !rcv.nakSent: // once for each gap (InfiniBand spec 9.7.5.2.4)
+			rcv.nakSent = true
+			rcv.scheduleAck(ackNak, wire.NakPSNSequence)
 		}
 		return
 	}
@@ -146,7 +146,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 			rcv.message = messageWrite
 		}
 		if p.AckReq && qp.Type == RC {
-			rcv.scheduleAck(answerAck, 0)
+			rcv.scheduleAck(ackPositive, 0)
 		}
 		return
 	}
@@ -166,7 +166,7 @@ func (rcv *receiver) endMessage(p *wire.Packet, info *wire.OpcodeInfo) {
 		rcv.deliver(p, info)
 	}
 	if p.AckReq && qp.Type == RC {
-		rcv.scheduleAck(answerAck, 0)
+		rcv.scheduleAck(ackPositive, 0)
 	}
 }
 
@@ -276,25 +276,25 @@ func (rcv *receiver) failRecv(status Status) {
 // accept advances by n PSNs.
 func (rcv *receiver) accept(n uint32) {
 	rcv.ePSN = rcv.ePSN.Add(n)
-	rcv.nakked = false
-	if rcv.answer >= answerRNR && rcv.nakPSN.Before(rcv.ePSN) {
-		rcv.answer = answerAck // what was missing arrived before the NAK left
+	rcv.nakSent = false
+	if rcv.pendingAck >= ackRNR && rcv.nakPSN.Before(rcv.ePSN) {
+		rcv.pendingAck = ackPositive // what was missing arrived before the NAK left
 	}
 }
 
 // scheduleAck schedules an answer: an ACK of everything so far, or a NAK of the expected packet.
-func (rcv *receiver) scheduleAck(a answer, code uint8) {
+func (rcv *receiver) scheduleAck(a ackKind, code uint8) {
 	qp := rcv.conn()
-	if a == answerAck {
-		if rcv.answer != answerNone || qp.state == Errored {
+	if a == ackPositive {
+		if rcv.pendingAck != ackNone || qp.state == Errored {
 			// a NAK also acknowledges what is before it; in ERR nothing more is acknowledged
 			return
 		}
 	} else {
 		rcv.nakCode, rcv.nakPSN = code, rcv.ePSN
 	}
-	rcv.answer = a
-	qp.ep.scheduleAnswer(qp)
+	rcv.pendingAck = a
+	qp.ep.scheduleResponses(qp)
 }
 
 // refuseRequest refuses a request that must not be executed. For RC that ends the connection, for
@@ -319,7 +319,7 @@ func (rcv *receiver) refuseRequest(code uint8) {
 		c.NakOperational++
 		kind = AsyncQPFatal
 	}
-	rcv.scheduleAck(answerNak, code)
+	rcv.scheduleAck(ackNak, code)
 	qp.fatal(kind)
 }
 
@@ -333,8 +333,8 @@ func (rcv *receiver) notReady() {
 		return
 	}
 	qp.ep.counters.RNRSent++
-	rcv.nakked = true // what follows is behind a gap that the peer knows of
-	rcv.scheduleAck(answerRNR, rcv.minRNRTimer)
+	rcv.nakSent = true // what follows is behind a gap that the peer knows of
+	rcv.scheduleAck(ackRNR, rcv.minRNRTimer)
 }
 
 // receiveRead handles a READ request: it schedules the response.
@@ -360,7 +360,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 		rkey: reth.RKey.Get(), msn: rcv.msn})
 	rcv.accept(packets)
 	rcv.packetsReceived++
-	qp.ep.scheduleAnswer(qp)
+	qp.ep.scheduleResponses(qp)
 }
 
 // packetsFor returns how many packets length bytes take.
@@ -398,7 +398,7 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 	rcv.reads.add(readEntry{first: rcv.ePSN, packets: 1, atomic: true, found: found, msn: rcv.msn})
 	rcv.accept(1)
 	rcv.packetsReceived++
-	qp.ep.scheduleAnswer(qp)
+	qp.ep.scheduleResponses(qp)
 }
 
 // receiveDuplicate handles a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND
@@ -410,7 +410,7 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	switch info.Kind {
 	case wire.Send, wire.Write:
 		if p.AckReq {
-			rcv.scheduleAck(answerAck, 0)
+			rcv.scheduleAck(ackPositive, 0)
 		}
 	case wire.Read:
 		known = rcv.reads.rewind(p.PSN, qp.mtuShift, p.RETH(), qp.isSelective())
@@ -424,7 +424,7 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	e.counters.DuplicateRequests++
 	rcv.duplicates++
 	if rcv.reads.pending > 0 {
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 	}
 }
 
@@ -461,7 +461,7 @@ func (rcv *receiver) receiveXDATA(p *wire.Packet) {
 	if t := extension.TLVs(p.TLVs()).INT(); t != nil && t.Filled() > 0 {
 		m := qp.cong.ackEcho()
 		if m.telemetry == nil {
-			m.telemetry = qp.ep.telemetries.borrow()
+			m.telemetry = qp.ep.telemetries.get()
 		}
 		m.telemetry.psn, m.telemetry.pending = p.PSN, true
 		copy(m.telemetry.area[:], t)

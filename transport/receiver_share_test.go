@@ -37,7 +37,7 @@ func TestHoardedBuffers(t *testing.T) {
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},
-		{"two had all, and too long", []int{511, 511}, heldPatience, 0},
+		{"two had all, and too long", []int{511, 511}, heldTimeout, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -73,10 +73,10 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 		gone uint64 // packets retransmitted, besides the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
-		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropFarthest() }, 1},
+		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropNewest() }, 1},
 		{"the newest ten", func(_ *pair, b *side) {
 			for range 10 {
-				b.qp.rcv.dropFarthest()
+				b.qp.rcv.dropNewest()
 			}
 		}, 10},
 		{"everything", func(_ *pair, b *side) { b.qp.rcv.dropReorder() }, 19},
@@ -112,7 +112,7 @@ func TestShares(t *testing.T) {
 		var all []*reorderBuffer
 		now := units.Time(0)
 		for range 2000 {
-			now = now.Add(units.Duration(rng.Int64N(int64(heldPatience / 100))))
+			now = now.Add(units.Duration(rng.Int64N(int64(heldTimeout / 100))))
 			switch i := rng.IntN(max(1, len(all))); {
 			case len(all) == 0 || rng.IntN(20) == 0:
 				all = append(all, &reorderBuffer{})
@@ -129,19 +129,19 @@ func TestShares(t *testing.T) {
 			}
 			most, stale := 0, now
 			for _, a := range all {
-				most, stale = max(most, a.share.count), min(stale, a.share.moved)
+				most, stale = max(most, a.share.count), min(stale, a.share.movedAt)
 			}
 			if len(all) == 0 {
-				require.Nil(t, s.most(), "seed %d", seed)
-				require.Nil(t, s.stuck(now), "seed %d", seed)
+				require.Nil(t, s.largest(), "seed %d", seed)
+				require.Nil(t, s.expired(now), "seed %d", seed)
 				continue
 			}
-			require.Equal(t, most, s.most().share.count, "seed %d", seed)
-			require.Contains(t, all, s.most(), "seed %d", seed)
-			if a := s.stuck(now); now.Sub(stale) < heldPatience {
+			require.Equal(t, most, s.largest().share.count, "seed %d", seed)
+			require.Contains(t, all, s.largest(), "seed %d", seed)
+			if a := s.expired(now); now.Sub(stale) < heldTimeout {
 				require.Nil(t, a, "seed %d", seed)
 			} else {
-				require.Equal(t, stale, a.share.moved, "seed %d", seed)
+				require.Equal(t, stale, a.share.movedAt, "seed %d", seed)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func TestDroppedBehindAGap(t *testing.T) {
 				return p.b.held == min(3, c.maxHeld)
 			}))
 			for range c.drops {
-				b.qp.rcv.dropFarthest()
+				b.qp.rcv.dropNewest()
 			}
 			for _, wc := range p.await(a, 4) {
 				require.Equal(t, StatusSuccess, wc.Status)

@@ -459,7 +459,7 @@ func (h *verbsHost) checkEmpty() {
 	held := e.Stats().Holdings
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
-		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
+		e.ackEchoes.inUse+e.sendTimes.inUse+e.probers.inUse+e.telemetries.inUse+e.bolts.inUse)
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}

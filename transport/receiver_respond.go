@@ -12,7 +12,7 @@ import (
 // lost.
 func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 	qp := rcv.conn()
-	if rcv.reads.pending == 0 && rcv.answer == answerNone && !qp.cong.hasCNP() &&
+	if rcv.reads.pending == 0 && rcv.pendingAck == ackNone && !qp.cong.hasCNP() &&
 		!qp.cong.hasProbeToAnswer() &&
 		!qp.cong.mayProbe() && !qp.adm.hasGateControl() && !qp.adm.hasCreditDue() ||
 		qp.neighbor == nil {
@@ -45,23 +45,23 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 		}
 		sent++
 	}
-	if rcv.answer == answerNone {
+	if rcv.pendingAck == ackNone {
 		return sent, false
 	}
-	if !rcv.sendAnswer() {
+	if !rcv.sendAck() {
 		return sent, true
 	}
 	return sent + 1, false
 }
 
-// verdict returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
-func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
+// ackSyndrome returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
+func (rcv *receiver) ackSyndrome() (syndrome wire.Syndrome, psn wire.PSN) {
 	c := &rcv.conn().ep.counters
 	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
-	switch rcv.answer {
-	case answerRNR:
+	switch rcv.pendingAck {
+	case ackRNR:
 		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
-	case answerNak:
+	case ackNak:
 		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
 		if rcv.nakCode == wire.NakPSNSequence {
 			c.NakSequence++
@@ -72,9 +72,9 @@ func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
 	return syndrome, psn
 }
 
-// sendAnswer sends the scheduled ACK or NAK. It covers everything accepted so far: one for a whole
+// sendAck sends the scheduled ACK or NAK. It covers everything accepted so far: one for a whole
 // burst.
-func (rcv *receiver) sendAnswer() bool {
+func (rcv *receiver) sendAck() bool {
 	qp := rcv.conn()
 	e := qp.ep
 	class := packet.ClassAck
@@ -86,9 +86,9 @@ func (rcv *receiver) sendAnswer() bool {
 	if b == nil {
 		return false
 	}
-	syndrome, psn := rcv.verdict()
+	syndrome, psn := rcv.ackSyndrome()
 	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
-	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.isEmpty() {
+	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.present.isEmpty() {
 		bits = rcv.reorder.sackBits(rcv.ePSN)
 		sack = extension.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
@@ -140,7 +140,7 @@ func (rcv *receiver) sendAnswer() bool {
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(class)
-	rcv.answer = answerNone
+	rcv.pendingAck = ackNone
 	return true
 }
 
@@ -167,12 +167,12 @@ func (rcv *receiver) respondRead() bool {
 		return false
 	case sendFailed:
 		if !en.done {
-			rcv.regionGone(en.first.Add(en.next))
+			rcv.onRegionDeregistered(en.first.Add(en.next))
 			return false
 		}
 		// It was answered in full before. The peer's program may know that, and ours may have taken
 		// its memory back: this request must not end the connection.
-		q.giveUp(en)
+		q.abandon(en)
 		qp.ep.counters.RepeatsRefused++
 	default:
 		q.sent(en)
@@ -180,13 +180,13 @@ func (rcv *receiver) respondRead() bool {
 	return true
 }
 
-// regionGone refuses the rest of a READ whose memory was deregistered meanwhile.
-func (rcv *receiver) regionGone(psn wire.PSN) {
+// onRegionDeregistered refuses the rest of a READ whose memory was deregistered meanwhile.
+func (rcv *receiver) onRegionDeregistered(psn wire.PSN) {
 	qp := rcv.conn()
 	rcv.reads.clear()
 	qp.ep.counters.NakAccess++
-	rcv.nakCode, rcv.nakPSN, rcv.answer = wire.NakRemoteAccess, psn, answerNak
-	qp.ep.scheduleAnswer(qp)
+	rcv.nakCode, rcv.nakPSN, rcv.pendingAck = wire.NakRemoteAccess, psn, ackNak
+	qp.ep.scheduleResponses(qp)
 	qp.fatal(AsyncQPAccessErr)
 }
 
