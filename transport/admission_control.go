@@ -19,8 +19,8 @@ func (a *admission) sendGateControl() bool {
 	if b == nil || behind == nil {
 		return false
 	}
-	n, some := a.gate.Emit(a.backlog(), e.now)
-	if !some {
+	n, ok := a.gate.Emit(a.backlog(), e.now)
+	if !ok {
 		qp.setTimer()
 		return true
 	}

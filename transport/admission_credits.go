@@ -243,7 +243,7 @@ func (a *admission) sendCredit() bool {
 	if b == nil {
 		return false
 	}
-	if n, some := a.emitCredit(); some {
+	if n, ok := a.emitCredit(); ok {
 		a.buildCredit(b, &n, qp.rcv.expected().Add(wire.PSNMask))
 		e.counters.CreditsSent++
 	}
@@ -282,8 +282,8 @@ func (a *admission) creditLen() int {
 	if a == nil || a.credits.granter == nil {
 		return 0
 	}
-	n, some := a.emitCredit()
-	if !some {
+	n, ok := a.emitCredit()
+	if !ok {
 		return 0
 	}
 	a.credits.ackCredits = n

@@ -267,7 +267,7 @@ func (e *Endpoint) transmitRound(now units.Time) units.Time {
 // control runs the timers of congestion control and applies the decisions that they cause.
 func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
-	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
+	for f, ok := e.cc.Changed(); ok; f, ok = e.cc.Changed() {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue

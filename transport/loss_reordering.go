@@ -50,7 +50,7 @@ func (w *deadlines) add(psn wire.PSN, window units.Duration, now units.Time) {
 }
 
 // expired removes and returns the next PSN before which packets have waited long enough.
-func (w *deadlines) expired(now units.Time) (before wire.PSN, some bool) {
+func (w *deadlines) expired(now units.Time) (before wire.PSN, ok bool) {
 	if w.n == 0 || w.at[0].until.After(now) {
 		return 0, false
 	}
@@ -75,7 +75,7 @@ func (loss *lossRecovery) markExpiredLost(now units.Time) {
 	if l.deadlines.n == 0 {
 		return
 	}
-	for before, some := l.deadlines.expired(now); some; before, some = l.deadlines.expired(now) {
+	for before, ok := l.deadlines.expired(now); ok; before, ok = l.deadlines.expired(now) {
 		for psn, more := l.overtaken.next(loss.una); more && psn.Before(before); psn,
 			more = l.overtaken.next(loss.una) {
 			l.overtaken.remove(psn)

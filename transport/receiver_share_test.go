@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hoard makes a new queue pair of b hold n packets behind a gap that never closes.
-func (p *pair) hoard(n int) *side {
+// holdBehindGap makes a new queue pair of b hold n packets behind a gap that never closes.
+func (p *pair) holdBehindGap(n int) *side {
 	_, at := p.connected(selective())
 	f := newForger(p, at)
 	for i := range n {
@@ -26,14 +26,14 @@ func (p *pair) hoard(n int) *side {
 
 // A peer that never sends what is missing takes neither the share of others nor causes them more
 // packets than a loss without it; and after a while it holds nothing.
-func TestHoardedBuffers(t *testing.T) {
+func TestHeldBuffersAreShared(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		hoards  []int
+		holders []int
 		silence units.Duration
-		held    int // by hoarders before the loss
+		held    int // by these before the loss
 	}{
-		{"no hoarder", nil, 0, 0},
+		{"none holds any", nil, 0, 0},
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},
@@ -45,8 +45,8 @@ func TestHoardedBuffers(t *testing.T) {
 			o.memory = 1 << 18
 			from, to := p.connected(o)
 			p.settle(10 * units.Microsecond)
-			for _, n := range c.hoards {
-				p.hoard(n)
+			for _, n := range c.holders {
+				p.holdBehindGap(n)
 			}
 			p.settle(c.silence)
 			p.step()

@@ -14,16 +14,16 @@ const us = units.Microsecond
 // at is a time of a test, in microseconds.
 func at(micros int) units.Time { return units.Time(0).Add(units.Duration(micros) * us) }
 
-// aRound is one round: when it polled the port, when it began to send, and when it was over, in
+// testRound is one round: when it polled the port, when it began to send, and when it was over, in
 // microseconds.
-type aRound struct {
-	looks, sends, over int  // over -1: Ended was not called, for there was nothing to do
+type testRound struct {
+	polls, sends, over int  // over -1: Ended was not called, for there was nothing to do
 	full               bool // the burst did not empty the port
 	idle               int  // virtual time then skipped until this time; 0: it did not
 }
 
-func (e *Endpoint) round(r aRound) {
-	e.rounds.beginReceive(at(r.looks), &e.responseWait)
+func (e *Endpoint) round(r testRound) {
+	e.rounds.beginReceive(at(r.polls), &e.responseWait)
 	if !r.full {
 		e.rounds.onPortEmpty()
 	}
@@ -42,42 +42,45 @@ func TestGapOfARound(t *testing.T) {
 	const quiet = -1
 	for _, c := range []struct {
 		name      string
-		before    []aRound
+		before    []testRound
 		looks     int
 		gap, away units.Duration
 	}{
-		{"polled again at once", []aRound{{looks: 0, sends: 0, over: 0}}, 0, 0, 0},
-		{"after a round that worked", []aRound{{looks: 0, sends: 2, over: 3}}, 3, 3 * us, 0},
-		{"after a round without work", []aRound{{looks: 0, sends: 0, over: quiet}}, 1, us, us},
-		{"after a nap", []aRound{{looks: 0, sends: 2, over: 3}, {looks: 3, sends: 3, over: quiet}},
+		{"polled again at once", []testRound{{polls: 0, sends: 0, over: 0}}, 0, 0, 0},
+		{"after a round that worked", []testRound{{polls: 0, sends: 2, over: 3}}, 3, 3 * us, 0},
+		{"after a round without work", []testRound{{polls: 0, sends: 0, over: quiet}}, 1, us, us},
+		{"after a nap",
+			[]testRound{{polls: 0, sends: 2, over: 3}, {polls: 3, sends: 3, over: quiet}},
 			53, 50 * us, 50 * us},
-		{"after work and a nap", []aRound{{looks: 0, sends: 2, over: 3}}, 53, 53 * us, 50 * us},
+		{"after work and a nap", []testRound{{polls: 0, sends: 2, over: 3}}, 53, 53 * us, 50 * us},
 		{"after full bursts: it is since the port was empty",
-			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true},
-				{looks: 4, sends: 6, over: 7, full: true}},
+			[]testRound{{polls: 0, sends: 0, over: quiet},
+				{polls: 1, sends: 3, over: 4, full: true},
+				{polls: 4, sends: 6, over: 7, full: true}},
 			7, 7 * us, us},
 		{"after a full burst and a short one",
-			[]aRound{{looks: 0, sends: 0, over: quiet}, {looks: 1, sends: 3, over: 4, full: true},
-				{looks: 4, sends: 6, over: 7}},
+			[]testRound{{polls: 0, sends: 0, over: quiet},
+				{polls: 1, sends: 3, over: 4, full: true},
+				{polls: 4, sends: 6, over: 7}},
 			7, 3 * us, 0},
-		{"receiving took as long as it may", []aRound{{looks: 0, sends: 200, over: 200}}, 200,
+		{"receiving took as long as it may", []testRound{{polls: 0, sends: 200, over: 200}}, 200,
 			200 * us, 0},
-		{"receiving was interrupted", []aRound{{looks: 0, sends: 201, over: 203}}, 203, 203 * us,
+		{"receiving was interrupted", []testRound{{polls: 0, sends: 201, over: 203}}, 203, 203 * us,
 			201 * us},
-		{"sending was interrupted", []aRound{{looks: 0, sends: 2, over: 5002}}, 5002, 5002 * us,
+		{"sending was interrupted", []testRound{{polls: 0, sends: 2, over: 5002}}, 5002, 5002 * us,
 			5000 * us},
-		{"sending was interrupted, of a full burst", []aRound{{looks: 0, sends: 0, over: 0},
-			{looks: 0, sends: 2, over: 5002, full: true}}, 5010, 5010 * us, 5008 * us},
-		{"both were interrupted, and a nap", []aRound{{looks: 0, sends: 300, over: 700}}, 720,
+		{"sending was interrupted, of a full burst", []testRound{{polls: 0, sends: 0, over: 0},
+			{polls: 0, sends: 2, over: 5002, full: true}}, 5010, 5010 * us, 5008 * us},
+		{"both were interrupted, and a nap", []testRound{{polls: 0, sends: 300, over: 700}}, 720,
 			720 * us, 720 * us},
 		{"rounds that were skipped, because they would have found nothing",
-			[]aRound{{looks: 0, sends: 2, over: 3, idle: 40}}, 41, us, us},
+			[]testRound{{polls: 0, sends: 2, over: 3, idle: 40}}, 41, us, us},
 		{"no such rounds while the port may have more",
-			[]aRound{{looks: 0, sends: 0, over: 0}, {looks: 10, sends: 12, over: 13, full: true,
+			[]testRound{{polls: 0, sends: 0, over: 0}, {polls: 10, sends: 12, over: 13, full: true,
 				idle: 40}}, 41, 41 * us, 38 * us},
-		{"such rounds in the past", []aRound{{looks: 10, sends: 12, over: 13, idle: 5}}, 14, 4 * us,
-			us},
-		{"a clock that went back", []aRound{{looks: 10, sends: 10, over: 10}}, 5, 0, 0},
+		{"such rounds in the past", []testRound{{polls: 10, sends: 12, over: 13, idle: 5}}, 14,
+			4 * us, us},
+		{"a clock that went back", []testRound{{polls: 10, sends: 10, over: 10}}, 5, 0, 0},
 	} {
 		e := &Endpoint{}
 		for _, r := range c.before {
@@ -102,16 +105,16 @@ func TestBehind(t *testing.T) {
 		{"hardly away, and there is more", 200, true, false},
 	} {
 		e := &Endpoint{}
-		e.round(aRound{})
-		e.round(aRound{looks: c.away, sends: c.away, over: c.away, full: c.full})
+		e.round(testRound{})
+		e.round(testRound{polls: c.away, sends: c.away, over: c.away, full: c.full})
 		assert.Equal(t, c.behind, e.rounds.isBehind(), c.name)
-		e.round(aRound{looks: c.away, sends: c.away, over: c.away})
+		e.round(testRound{polls: c.away, sends: c.away, over: c.away})
 		assert.False(t, e.rounds.isBehind(), c.name)
 	}
 }
 
 // A frame left at some time in the phase in which it was sent.
-func TestDepartures(t *testing.T) {
+func TestTxRounds(t *testing.T) {
 	for _, c := range []struct {
 		name        string
 		sends, over int
@@ -138,7 +141,7 @@ func TestDepartures(t *testing.T) {
 }
 
 // So many departures are remembered; rounds in which nothing leaves do not count.
-func TestRoundsKept(t *testing.T) {
+func TestTxRoundsKept(t *testing.T) {
 	e := &Endpoint{}
 	e.rounds.txNumber = 1<<32 - 100 // the numbers wrap
 	depart := func(round int) uint32 {
@@ -150,7 +153,7 @@ func TestRoundsKept(t *testing.T) {
 	}
 	first := depart(0)
 	for i := range 3 * maxTxRounds { // nothing leaves
-		e.round(aRound{looks: 1, sends: 1 + i%7, over: 20})
+		e.round(testRound{polls: 1, sends: 1 + i%7, over: 20})
 	}
 	for i := range maxTxRounds - 1 {
 		took, _ := e.rounds.txDelay(first)
@@ -168,7 +171,7 @@ func TestRoundsKept(t *testing.T) {
 	assert.Zero(t, took, "not yet")
 }
 
-func TestNanosecondsOfADeparture(t *testing.T) {
+func TestNanosecondsOfATxRound(t *testing.T) {
 	for d, want := range map[units.Duration]uint32{
 		-us: 0, 0: 0, 1: 1, units.Nanosecond: 1, units.Nanosecond + 1: 2, us: 1000,
 		4 * units.Second: 4e9, 5 * units.Second: 1<<32 - 1,

@@ -29,8 +29,8 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	fresh.qp.setTimer()
 	p.a.wakeWaiting()
 	old.qp.Modify(Reset, QPAttr{})
-	at, some := p.a.timers.Next()
-	require.True(t, some)
+	at, ok := p.a.timers.Next()
+	require.True(t, ok)
 	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
 }
 
@@ -44,8 +44,8 @@ func TestResetAfterAnOverrun(t *testing.T) {
 	a.qp.Modify(Reset, QPAttr{})
 	p.settle(units.Microsecond)
 	require.Equal(t, Reset, a.qp.State())
-	_, some := p.a.PollAsync()
-	require.False(t, some)
+	_, ok := p.a.PollAsync()
+	require.False(t, ok)
 	a.connect(t, o, b)
 	a.write(t, b, 8)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)

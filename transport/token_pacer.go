@@ -61,9 +61,9 @@ func (t *tokenPacer) takeDue(a *admission, room int, now units.Time) {
 		if next := a.granter.Next(); next == 0 || next.After(now) {
 			break
 		}
-		n, some := a.granter.Emit(a.qp.adm.hasMissing(), now)
+		n, ok := a.granter.Emit(a.qp.adm.hasMissing(), now)
 		switch {
-		case !some:
+		case !ok:
 		case t.count < room:
 			t.pending[(t.first+t.count)%maxTokenQueue] = pendingToken{a, n}
 			t.count++
@@ -100,8 +100,8 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 		if b == nil {
 			break // the port has no room
 		}
-		size, some := t.send(b, now)
-		if some {
+		size, ok := t.send(b, now)
+		if ok {
 			t.pacer.Sent(pacerFlow, size)
 			sent++
 		}
@@ -109,7 +109,7 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 			t.pacer.Leave(pacerFlow)
 			break
 		}
-		if some {
+		if ok {
 			t.pacer.Again(pacerFlow, extension.TokenLen)
 		}
 	}
