@@ -58,7 +58,7 @@ type admission struct {
 
 // admit gives the queue pair a gate and granters, see QPAttr.
 func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
-	if err := qp.want("admission", Reset, Init); err != nil {
+	if err := qp.requireState("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {

@@ -15,8 +15,8 @@ import (
 func (a *admission) sendGateControl() bool {
 	qp := a.qp
 	e := qp.ep
-	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
-	if b == nil || behind == nil {
+	class, b, dataBuf := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
+	if b == nil || dataBuf == nil {
 		return false
 	}
 	n, ok := a.gate.Emit(a.backlog(), e.now)
@@ -32,7 +32,7 @@ func (a *admission) sendGateControl() bool {
 	}
 	flags := rtsFlags(n.Flags)
 	if n.WithData {
-		class, b, flags = qp.class, behind, flags|extension.RTSBehind
+		class, b, flags = qp.class, dataBuf, flags|extension.RTSBehind
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.snd.nextPSN()}, 0)

@@ -121,7 +121,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	}
 	c.messages++
 	c.bytes += bytes
-	if away := a.qp.ep.arrived.away; away > longestPhase {
+	if away := a.qp.ep.arrived.away; away > maxPhase {
 		if g, ok := c.granter.(cc.AbsenceObserver); ok {
 			g.Away(away, a.qp.ep.now)
 		}
@@ -159,7 +159,7 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 
 // consumeOnPost lets posted receives consume messages, see QPAttr.
 func (qp *QueuePair) consumeOnPost() error {
-	if err := qp.want("consume on post", Reset, Init); err != nil {
+	if err := qp.requireState("consume on post", Reset, Init); err != nil {
 		return err
 	}
 	switch {

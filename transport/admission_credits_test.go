@@ -30,7 +30,7 @@ func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine 
 type plainCreditGate struct {
 	lines, epoch    uint32
 	taken, returned uint64
-	most            uint64 // most lines out at once
+	maxTaken        uint64 // most lines out at once
 	queryAt         units.Time
 	queries         int
 	served          units.Duration
@@ -69,7 +69,7 @@ func (g *plainCreditGate) Ready(p *cc.Outgoing, now units.Time) bool {
 func (g *plainCreditGate) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
 		g.taken += linesOf(p.Message)
-		g.most = max(g.most, g.taken-g.returned)
+		g.maxTaken = max(g.maxTaken, g.taken-g.returned)
 		g.queryAt = 0
 	}
 	return cc.Marks{}
@@ -220,7 +220,7 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	assert.Len(t, a.poll(), 10)
 	assert.EqualValues(t, 10*18, g.taken)
 	assert.EqualValues(t, 10*18, g.returned)
-	assert.LessOrEqual(t, g.most, uint64(64))
+	assert.LessOrEqual(t, g.maxTaken, uint64(64))
 	assert.Zero(t, r.delivered)
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice+p.a.counters.DropUnnegotiated)
 	p.conserved()
@@ -296,7 +296,7 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 		p.la.tamper, p.lb.tamper = nil, nil
 		p.settle(units.Second)
 		assert.Equal(t, g.taken, r.consumed, "seed %d", s)
-		assert.LessOrEqual(t, g.most, uint64(max(40, linesOf(2000))), "seed %d", s)
+		assert.LessOrEqual(t, g.maxTaken, uint64(max(40, linesOf(2000))), "seed %d", s)
 		assert.Zero(t, p.a.counters.CreditsForged, "seed %d", s)
 	}
 }
@@ -598,7 +598,7 @@ func TestTokensAndCredits(t *testing.T) {
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
 	assert.EqualValues(t, 320, credits.taken)
-	assert.LessOrEqual(t, credits.most, uint64(32))
+	assert.LessOrEqual(t, credits.maxTaken, uint64(32))
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
 	for _, n := range tokens.received {
 		assert.Equal(t, cc.TOKEN, n.Kind)

@@ -81,12 +81,12 @@ func TestMissing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, b, r := granted(t, selective())
 			f := newForger(p, b)
-			cut := 0
+			headers := 0
 			for _, psn := range c.arrivals {
 				var spoil func([]byte) []byte
 				if psn < 0 {
 					psn, spoil = -psn, trimmed
-					cut++
+					headers++
 				}
 				f.send(wire.Fields{Op: wire.RCSendOnly, PSN: wire.PSN(psn)}, 1000, nil, spoil)
 				p.settle(units.Microsecond)
@@ -97,7 +97,7 @@ func TestMissing(t *testing.T) {
 			assert.Equal(t, c.reported, r.missing)
 			assert.Equal(t, c.missing != "", b.qp.adm.hasMissing())
 			assert.EqualValues(t, c.dropped, k.DropTrimmed)
-			assert.EqualValues(t, cut-c.dropped, k.Trimmed)
+			assert.EqualValues(t, headers-c.dropped, k.Trimmed)
 			p.conserved()
 		})
 	}
@@ -114,10 +114,10 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 	}
 	list := func() ([]extension.Range, bool) { return b.qp.adm.missingRanges() }
 	for _, step := range []struct {
-		psn    wire.PSN
-		spoil  func([]byte) []byte
-		first  []extension.Range // of the next list, trimmed packets only
-		behind string            // of the list after it
+		psn   wire.PSN
+		spoil func([]byte) []byte
+		first []extension.Range // of the next list, trimmed packets only
+		after string            // of the list after it
 	}{
 		{104, trimmed, []extension.Range{{First: 104, Count: 1}}, "104+1"},
 		{103, nil, nil, "100+3 104+1"},
@@ -133,7 +133,7 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 		}
 		_, alone := list()
 		assert.False(t, alone)
-		assert.Equal(t, step.behind, b.qp.missingString())
+		assert.Equal(t, step.after, b.qp.missingString())
 	}
 }
 
@@ -198,9 +198,9 @@ func TestMissingWithReordering(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(0)
 	}
-	expect := func(told int, absent string) {
+	expect := func(reported int, absent string) {
 		t.Helper()
-		assert.Equal(t, told, r.missing)
+		assert.Equal(t, reported, r.missing)
 		assert.Equal(t, absent, b.qp.missingString())
 		assert.Equal(t, absent != "", b.qp.adm.hasMissing())
 	}

@@ -12,7 +12,7 @@ import (
 // message that is posted and each packet that leaves.
 func (a *admission) backlog() cc.Backlog {
 	qp := a.qp
-	waits := qp.snd.left() - qp.loss.flight()
+	waits := qp.snd.unackedBytes() - qp.loss.flight()
 	waits -= qp.loss.sackedBytes()
 	if a.reads > 0 {
 		waits -= a.readBytesToRequest()
@@ -38,23 +38,23 @@ func (a *admission) clearReadInFlight() {
 // again.
 func (a *admission) readBytesToRequest() units.Bytes {
 	qp := a.qp
-	left := a.readBytes - a.readInFlight
+	remaining := a.readBytes - a.readInFlight
 	if qp.snd.hasBegun() {
 		if w := qp.snd.oldest(); w.op.hasResponse() {
-			left -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
+			remaining -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 		}
 	}
-	left -= qp.loss.sackedReadBytes()
-	return left
+	remaining -= qp.loss.sackedReadBytes()
+	return remaining
 }
 
 // admits reports whether the gate lets packet k of a SEND or WRITE leave.
-func (a *admission) admits(w *sendWQE, k uint32, again bool, now units.Time) bool {
+func (a *admission) admits(w *sendWQE, k uint32, retransmission bool, now units.Time) bool {
 	if a == nil || a.gate == nil {
 		return true
 	}
 	qp := a.qp
-	a.outgoing = cc.Outgoing{Bytes: qp.snd.span(w, k, k+1), Again: again,
+	a.outgoing = cc.Outgoing{Bytes: qp.snd.span(w, k, k+1), Again: retransmission,
 		Completes: w.op.completes(), Backlog: a.backlog()}
 	if k == 0 {
 		a.outgoing.Message = units.Bytes(w.length)

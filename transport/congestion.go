@@ -134,8 +134,8 @@ func (cong *congestion) setNewWork(hasNewWork bool) { cong.hasNewWork = hasNewWo
 func (cong *congestion) hasNewWorkToReport() bool { return cong.hasNewWork }
 
 // setMaxInFlight bounds the window; 0 means no bound.
-func (cong *congestion) setMaxInFlight(most units.Bytes) {
-	cong.cold().maxInFlight = uint32(min(most, math.MaxUint32))
+func (cong *congestion) setMaxInFlight(limit units.Bytes) {
+	cong.cold().maxInFlight = uint32(min(limit, math.MaxUint32))
 }
 
 // allowance returns by how much timeouts are longer for a peer that at times does not poll.
@@ -211,8 +211,8 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	if cong.probing || d.ProbeAt != 0 {
 		cong.requestProbe(d.ProbeAt)
 	}
-	if most := cong.cold().maxInFlight; most > 0 {
-		cong.window = min(cong.window, units.Bytes(most))
+	if limit := cong.cold().maxInFlight; limit > 0 {
+		cong.window = min(cong.window, units.Bytes(limit))
 	}
 	if qp.snd.hasNext() || qp.loss.isRecovering() {
 		qp.ep.scheduleRequests(qp)

@@ -47,7 +47,7 @@ func (cong *congestion) openBolt(frame []byte, op wire.Opcode) int {
 	wire.View[wire.XCH](frame).Set(qp.sendTag, extension.BoltLen)
 	wire.SetInner(frame[wire.XCHLen:], op)
 	extension.Bolt(frame[wire.XCHLen+wire.InnerLen:][:extension.BoltLen]).Set(
-		extension.BoltFlags(d.Tag(qp.snd.left()-qp.loss.flight())), uint32(qp.Num))
+		extension.BoltFlags(d.Tag(qp.snd.unackedBytes()-qp.loss.flight())), uint32(qp.Num))
 	return boltTLVs
 }
 

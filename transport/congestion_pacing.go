@@ -70,16 +70,16 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	}
 	for f, some := e.limiter.Head(now); some && sent < budget; f, some = e.limiter.Head(now) {
 		qp := e.qps.find(e.flows[f])
-		n, again := qp.snd.transmit(now, 1)
+		n, more := qp.snd.transmit(now, 1)
 		sent += n
-		if n == 0 && again {
+		if n == 0 && more {
 			break // the port has no room
 		}
 		if !qp.cong.isPaced() { // any longer
 			e.scheduleRequests(qp)
 			continue
 		}
-		if size, ok := qp.snd.nextPacket(now); ok && again {
+		if size, ok := qp.snd.nextPacket(now); ok && more {
 			e.limiter.Again(f, size)
 		} else {
 			e.limiter.Leave(f)

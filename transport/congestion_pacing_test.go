@@ -121,11 +121,11 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		o.algorithm = &cc.Fixed{Window: c.window, Rate: c.rate}
 		a, b := p.connected(o)
 		fill(b.mem, 9)
-		var asked []units.Bytes
+		var requested []units.Bytes
 		p.la.tamper = func(frame []byte) int {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil && pkt.Op == wire.RCReadRequest {
-				asked = append(asked, units.Bytes(pkt.RETH().Len.Get()))
+				requested = append(requested, units.Bytes(pkt.RETH().Len.Get()))
 			}
 			return 1
 		}
@@ -136,8 +136,8 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, b.mem[:size], a.mem[:size])
-		require.Equal(t, c.piece, asked[0], "%+v", c)
-		require.LessOrEqual(t, slices.Max(asked), c.piece, "%+v", c)
+		require.Equal(t, c.piece, requested[0], "%+v", c)
+		require.LessOrEqual(t, slices.Max(requested), c.piece, "%+v", c)
 		if c.rate > 0 {
 			require.GreaterOrEqual(t, p.now.Sub(start), c.rate.Duration(size-c.piece), "%+v", c)
 		}

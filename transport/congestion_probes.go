@@ -69,8 +69,8 @@ func (cong *congestion) dropProber() {
 	}
 }
 
-// probeTimer handles what is due of a probe.
-func (cong *congestion) probeTimer(now units.Time) {
+// onProbeTimer handles what is due of a probe.
+func (cong *congestion) onProbeTimer(now units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if p.at != 0 && !p.at.After(now) {
@@ -88,7 +88,7 @@ func (cong *congestion) probeTimer(now units.Time) {
 		if cong.events.Has(cc.RTO) {
 			cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.loss.oldest()), Probe: true}, now)
 		}
-		cong.probeEnded()
+		cong.onProbeEnded()
 	}
 }
 
@@ -106,9 +106,9 @@ func (cong *congestion) isPeerDead(now units.Time) bool {
 		now.Sub(p.unansweredSince) >= max(minGateTimeout, qp.loss.totalRetryTime())
 }
 
-// probeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
+// onProbeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
 // outstanding.
-func (cong *congestion) probeEnded() {
+func (cong *congestion) onProbeEnded() {
 	if cong.probing {
 		cong.scheduleDueProbe()
 		cong.releaseIdleProber()
@@ -222,8 +222,8 @@ type receivedProbe struct {
 // 8.2 µs, a short round trip.
 const probeInterval = 128 * units.Nanosecond
 
-// hasProbeToAnswer reports whether a probe of the peer is to be answered.
-func (cong *congestion) hasProbeToAnswer() bool {
+// hasProbeToAck reports whether a probe of the peer is to be answered.
+func (cong *congestion) hasProbeToAck() bool {
 	return cong.cold().echo != nil && cong.cold().echo.probe.pending
 }
 
@@ -267,7 +267,7 @@ func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 		f.Left() != probeTimestamp(own.sentAt):
 		e.counters.DropStaleProbe++
 	default:
-		cong.probeAnswered(echo)
+		cong.onProbeResponse(echo)
 	}
 }
 
@@ -276,9 +276,9 @@ func probeTimestamp(t units.Time) units.Duration {
 	return t.Sub(0) / units.Nanosecond & (1<<48 - 1) * units.Nanosecond
 }
 
-// probeAnswered reports to congestion control how long a probe took. The echo is nil from a peer
+// onProbeResponse reports to congestion control how long a probe took. The echo is nil from a peer
 // without the extension.
-func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
+func (cong *congestion) onProbeResponse(echo extension.ProbeEcho) {
 	qp := cong.conn()
 	e, p := qp.ep, cong.cold().prober
 	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.loss.oldest()), Probe: true,
@@ -302,13 +302,13 @@ func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 	if cong.events.Has(cc.RTT) {
 		cong.report(ev, e.now)
 	}
-	cong.probeEnded()
+	cong.onProbeEnded()
 }
 
-// isProbeAnswer reports whether an ACK or NAK is a peer's answer to a probe without the extension,
-// and handles it as such. Once data has left behind the probe, the acknowledgements cannot be told
-// apart, and need not be: acknowledgements of data are samples.
-func (cong *congestion) isProbeAnswer() bool {
+// isProbeResponse reports whether an ACK or NAK is a peer's answer to a probe without the
+// extension, and handles it as such. Once data has left behind the probe, the acknowledgements
+// cannot be told apart, and need not be: acknowledgements of data are samples.
+func (cong *congestion) isProbeResponse() bool {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if p.sentAt == 0 || cong.cold().probes {
@@ -317,9 +317,9 @@ func (cong *congestion) isProbeAnswer() bool {
 	if !qp.loss.isDrained() {
 		p.sentAt, p.lostAt, p.unansweredSince, p.lost = 0, 0, 0, 0
 		qp.setTimer()
-		cong.probeEnded()
+		cong.onProbeEnded()
 		return false
 	}
-	cong.probeAnswered(nil)
+	cong.onProbeResponse(nil)
 	return true
 }

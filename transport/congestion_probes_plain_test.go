@@ -61,7 +61,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
-				left := a.qp.snd.left()
+				left := a.qp.snd.unackedBytes()
 				require.Less(t, left, units.Bytes(size))
 				require.NotZero(t, left)
 				una, ePSN := a.qp.loss.una, b.qp.rcv.ePSN

@@ -207,7 +207,7 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
 	e.rounds.beginReceive(now, &e.responseWait)
-	if e.rounds.stall > longestPhase && e.limiter != nil {
+	if e.rounds.stall > maxPhase && e.limiter != nil {
 		e.limiter.Resume(now)
 	}
 	n := e.port.Recv(e.rx[:])
@@ -232,7 +232,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.async(AsyncEvent{Kind: AsyncQPFatal, QP: qp})
 		qp.fail()
 	}
-	e.control(now)
+	e.pollCongestion(now)
 	if e.gsi != nil {
 		e.pollManagement(now)
 	}
@@ -249,8 +249,9 @@ func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
 	e.rounds.beginTransmit(now, &e.responseWait)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last, when the responses to them have left
-	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
+	e.freeReceived(e.bursts) // last, when the responses to them have left
+	// again: what left or was posted may have set a deadline
+	nextControl, changed := e.pollCongestion(now)
 	if !e.short && (more || e.bursts == packet.Burst) || changed ||
 		e.hasEvents && e.onRound != nil {
 		return now
@@ -264,8 +265,8 @@ func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	return next
 }
 
-// control runs the timers of congestion control and applies the decisions that they cause.
-func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
+// pollCongestion runs the timers of congestion control and applies the decisions that they cause.
+func (e *Endpoint) pollCongestion(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
 	for f, ok := e.cc.Changed(); ok; f, ok = e.cc.Changed() {
 		switch qp := e.qps.find(e.flows[f]); {
@@ -325,7 +326,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	e.setArrival(b.Time)
 	p := &e.pkt
 	if err := p.Parse(frame); err != nil {
-		e.refuse(err, frame)
+		e.countInvalid(err, frame)
 		return
 	}
 	if !p.ICRC() {
@@ -378,8 +379,9 @@ func samePartition(a, b uint16) bool {
 	return (a^b)&0x7fff == 0 && (a|b)&0x8000 != 0
 }
 
-// refuse counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen it.
-func (e *Endpoint) refuse(err error, frame []byte) {
+// countInvalid counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen
+// it.
+func (e *Endpoint) countInvalid(err error, frame []byte) {
 	c := &e.counters
 	switch {
 	case errors.Is(err, wire.ErrNotRoCE):

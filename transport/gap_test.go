@@ -90,8 +90,8 @@ func (p *pair) follow(s schedule, post func()) {
 // each frame arrived at some time since its port was last polled.
 func TestGapsOfASample(t *testing.T) {
 	const (
-		told = wire.FeatureTiming | wire.FeatureProbe
-		none = wire.Features(0)
+		features = wire.FeatureTiming | wire.FeatureProbe
+		none     = wire.Features(0)
 	)
 	for _, c := range []struct {
 		name     string
@@ -100,23 +100,23 @@ func TestGapsOfASample(t *testing.T) {
 		data     micros // of the sample of a WRITE
 		probe    micros // of that of a probe
 	}{
-		{"polled all the time", told, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1,
+		{"polled all the time", features, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1,
 			sees: 1},
 			micros{0, 0, 0, 1, 0, 1}, micros{0, 0, 0, 1, 0, 0}},
-		{"the server works for 10 us", told, schedule{sends: 1, sent: 1, looks: 1, answers: 11,
+		{"the server works for 10 us", features, schedule{sends: 1, sent: 1, looks: 1, answers: 11,
 			done: 11, sees: 11},
 			micros{10, 10, 10, 1, 10, 1}, micros{10, 10, 10, 1, 10, 0}},
-		{"the server naps for 10 us", told, schedule{sends: 1, sent: 1, looks: 10, answers: 12,
+		{"the server naps for 10 us", features, schedule{sends: 1, sent: 1, looks: 10, answers: 12,
 			done: 12, sees: 12},
 			micros{11, 2, 11, 10, 11, 10}, micros{11, 2, 11, 10, 11, 0}},
-		{"both, and the client takes 2 us to send", told,
+		{"both, and the client takes 2 us to send", features,
 			schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
 			micros{19, 2, 19 + 2, 10, 17, 10}, micros{19, 2, 19 + 2, 10, 17, 0}},
-		{"the client loses its core as it sends; 16 bits round the gap of a probe up", told,
+		{"the client loses its core as it sends; 16 bits round the gap of a probe up", features,
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
 			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
 				9 + 300 + 300, 0}},
-		{"the server loses its core as it responds", told,
+		{"the server loses its core as it responds", features,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
 		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
@@ -257,12 +257,12 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 // The wait for a host that polls and works is its load; the wait for a host that is away is not.
 func TestActiveGap(t *testing.T) {
 	for _, c := range []struct {
-		gap, away, worked units.Duration
+		gap, away, active units.Duration
 		uncertain         bool
 	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true},
 		{0, 7 * us, 0, true}} {
 		p := arrival{gap: c.gap, away: c.away}
-		assert.Equal(t, c.worked, p.activeGap(), c)
+		assert.Equal(t, c.active, p.activeGap(), c)
 		assert.Equal(t, c.uncertain, p.isUncertain(), c)
 	}
 }

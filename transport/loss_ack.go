@@ -26,7 +26,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		e.counters.DropState++
 		return
 	}
-	probe := qp.cong.hasProber() && qp.cong.isProbeAnswer()
+	probe := qp.cong.hasProber() && qp.cong.isProbeResponse()
 	if !p.PSN.Before(loss.sndMax) {
 		if !probe {
 			e.counters.DropGhostAck++
@@ -252,19 +252,19 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 	if ev.Marked > 0 && cong.events.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}
-	left := qp.loss.newestSent()
+	sent := qp.loss.newestSent()
 	if timed.sent.at != 0 {
-		left = timed.sent
+		sent = timed.sent
 	}
-	if left.at != 0 && cong.events.Has(cc.RTT) {
-		ev.Kind, ev.Delay = cc.RTT, now.Sub(left.at)
+	if sent.at != 0 && cong.events.Has(cc.RTT) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(sent.at)
 		if timed.sent.at != 0 {
 			timed.host.fill(&ev)
 			cong.peerAway.onSample(ev.RemoteAway)
 			qp.ep.rounds.onPeerAway(ev.RemoteAway, now)
 			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
 		} else { // the peer does not report its part
-			h := qp.ep.localDelay(left.txRound)
+			h := qp.ep.localDelay(sent.txRound)
 			h.endpoint = 0
 			h.fill(&ev)
 		}

@@ -96,8 +96,8 @@ func (loss *lossRecovery) missingResponses(psn wire.PSN) (n uint32) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++
-	most := qp.snd.readRoom()
-	for n = 1; n < most; n++ {
+	limit := qp.snd.readRoom()
+	for n = 1; n < limit; n++ {
 		if p := psn.Add(n); p == end || !within(loss.una, p) || !rec.lost.has(p) {
 			break
 		}

@@ -177,8 +177,8 @@ func (loss *lossRecovery) markAnswered(psn wire.PSN) {
 		rec.resent.remove(psn)
 		loss.removeFromFlight(w, size)
 	}
-	if left := qp.cong.sendTime(psn); left.at != 0 {
-		rec.newestSent = left
+	if sent := qp.cong.sendTime(psn); sent.at != 0 {
+		rec.newestSent = sent
 	}
 	rec.packets++
 	rec.bytes += size

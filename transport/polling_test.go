@@ -30,7 +30,7 @@ func TestPolling(t *testing.T) {
 	assert.Equal(t, polling{Rounds: 2}, p.a.Stats().Polling, "a round without work")
 
 	p.now = p.now.Add(70 * us)
-	p.round(p.a, longestPhase, us)
+	p.round(p.a, maxPhase, us)
 	assert.Equal(t, polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Stats().Polling,
 		"a nap")
 

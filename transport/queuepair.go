@@ -183,7 +183,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	if algorithm == nil {
 		algorithm = e.newAlgorithm()
 	}
-	qp.control(algorithm)
+	qp.bindAlgorithm(algorithm)
 	init.PD.users++
 	init.SendCQ.users++
 	init.RecvCQ.users++
@@ -197,10 +197,10 @@ func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
 	qp.cong.removeFromLimiter()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
-	qp.control(a)
+	qp.bindAlgorithm(a)
 }
 
-func (qp *QueuePair) control(a cc.Algorithm) {
+func (qp *QueuePair) bindAlgorithm(a cc.Algorithm) {
 	qp.cong.bind(qp.ep.addFlow(a, qp), a)
 }
 

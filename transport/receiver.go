@@ -20,10 +20,10 @@ type receiver struct {
 	cq    *CompletionQueue
 	queue *receiveQueue
 
-	wqe    recvWQE
-	remote uint64 // next address of a WRITE in progress
-	left   uint32 // bytes of the WRITE still to come
-	rkey   uint32
+	wqe       recvWQE
+	remote    uint64 // next address of a WRITE in progress
+	remaining uint32 // bytes of the WRITE still to come
+	rkey      uint32
 
 	nakPSN      wire.PSN
 	nakCode     uint8

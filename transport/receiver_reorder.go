@@ -55,7 +55,7 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 		e.shares.join(rcv.reorder, qp, e.now)
 	}
 	a := rcv.reorder
-	*a.buf(p.PSN) = e.keep()
+	*a.buf(p.PSN) = e.keepFrame()
 	e.shares.count(a, 1)
 	e.counters.Held++
 	packets := uint32(1)
@@ -146,18 +146,18 @@ func (rcv *receiver) executeReordered() {
 	rcv.scheduleAck(ackPositive, 0)
 	e.shares.move(rcv.reorder, e.now)
 	for rcv.reorder != nil {
-		a, turn := rcv.reorder, rcv.ePSN
-		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
+		a, psn := rcv.reorder, rcv.ePSN
+		for n := min(psn.Sub(a.base), psnWindow); n > 0; n-- {
 			a.drop(a.base, e)
 			a.base = a.base.Add(1)
 		}
-		a.base = turn
-		b := *a.buf(turn)
-		if !a.present.has(turn) || b.Len() == 0 || qp.state == Errored {
+		a.base = psn
+		b := *a.buf(psn)
+		if !a.present.has(psn) || b.Len() == 0 || qp.state == Errored {
 			break
 		}
-		a.present.remove(turn)
-		*a.buf(turn) = packet.Buf{}
+		a.present.remove(psn)
+		*a.buf(psn) = packet.Buf{}
 		e.shares.count(a, -1)
 		p := &e.pkt
 		e.setArrival(b.Time)
@@ -165,7 +165,7 @@ func (rcv *receiver) executeReordered() {
 			rcv.execute(p, p.Inner().Info())
 		}
 		e.release(b)
-		if rcv.ePSN == turn {
+		if rcv.ePSN == psn {
 			break // refused: the peer retransmits it, but need not retransmit what is behind it
 		}
 	}
@@ -233,8 +233,8 @@ func (a *reorderBuffer) writeSACK(s extension.SACK, ePSN wire.PSN, n int) {
 
 const _ uint32 = 1 << (packet.Burst - 1) // kept has a bit for each frame
 
-// keep takes the frame being handled from Poll, which would free it.
-func (e *Endpoint) keep() packet.Buf {
+// keepFrame takes the frame being handled from Poll, which would free it.
+func (e *Endpoint) keepFrame() packet.Buf {
 	e.kept |= 1 << e.at
 	e.held++
 	return e.rx[e.at]
@@ -259,14 +259,14 @@ func (e *Endpoint) freeSpent() {
 // released.
 func (e *Endpoint) freeReceived(n int) {
 	if e.kept != 0 {
-		left := 0
+		remaining := 0
 		for i := range n {
 			if e.kept>>i&1 == 0 {
-				e.rx[left] = e.rx[i]
-				left++
+				e.rx[remaining] = e.rx[i]
+				remaining++
 			}
 		}
-		n, e.kept = left, 0
+		n, e.kept = remaining, 0
 	}
 	if n > 0 {
 		e.port.Free(e.rx[:n])

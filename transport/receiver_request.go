@@ -99,7 +99,8 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 			}
 		}
 	} else if info.Kind == wire.Write {
-		if uint32(len(payload)) > rcv.left || info.Last != (uint32(len(payload)) == rcv.left) {
+		n := uint32(len(payload))
+		if n > rcv.remaining || info.Last != (n == rcv.remaining) {
 			rcv.refuseRequest(wire.NakInvalidRequest)
 			return
 		}
@@ -186,7 +187,7 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
 	}
-	rcv.remote, rcv.left, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
+	rcv.remote, rcv.remaining, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
 	return 0, true
 }
 
@@ -200,7 +201,7 @@ func (rcv *receiver) placeWrite(payload []byte) bool {
 	}
 	copy(dst, payload)
 	rcv.remote += uint64(n)
-	rcv.left -= n
+	rcv.remaining -= n
 	return true
 }
 

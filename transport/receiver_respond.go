@@ -10,10 +10,10 @@ import (
 // requests, then the ACK or NAK. What concerns congestion goes first, a probe of its own included.
 // An ACK leaves only after all older responses, because it would imply to the peer that they were
 // lost.
-func (rcv *receiver) respond(quantum int) (sent int, again bool) {
+func (rcv *receiver) respond(quantum int) (sent int, more bool) {
 	qp := rcv.conn()
 	if rcv.reads.pending == 0 && rcv.pendingAck == ackNone && !qp.cong.hasCNP() &&
-		!qp.cong.hasProbeToAnswer() &&
+		!qp.cong.hasProbeToAck() &&
 		!qp.cong.mayProbe() && !qp.adm.hasGateControl() && !qp.adm.hasCreditDue() ||
 		qp.neighbor == nil {
 		return 0, false
@@ -22,7 +22,7 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 		qp.ep.awaitNeighbor(qp)
 		return 0, false
 	}
-	if qp.cong.hasCNP() && !qp.cong.sendCNP() || qp.cong.hasProbeToAnswer() &&
+	if qp.cong.hasCNP() && !qp.cong.sendCNP() || qp.cong.hasProbeToAck() &&
 		!qp.cong.sendProbeAck() ||
 		qp.cong.mayProbe() &&
 			!qp.cong.sendProbe(qp.ep.now) || qp.adm.hasCreditDue() && !qp.adm.sendCredit() {

@@ -68,9 +68,9 @@ func TestHeldBuffersAreShared(t *testing.T) {
 // comes, in one round trip and without a timeout.
 func TestDroppedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		drop func(p *pair, b *side)
-		gone uint64 // packets retransmitted, besides the one that was lost
+		name    string
+		drop    func(p *pair, b *side)
+		dropped uint64 // packets retransmitted, besides the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
 		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropNewest() }, 1},
@@ -96,7 +96,7 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			c.drop(p, b)
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 			assert.True(t, bytes.Equal(a.mem[:20*1024], b.mem[:20*1024]))
-			assert.EqualValues(t, 2+c.gone, a.qp.loss.cold().retransmitted)
+			assert.EqualValues(t, 2+c.dropped, a.qp.loss.cold().retransmitted)
 			assert.EqualValues(t, 1, a.qp.loss.cold().timeouts, "of what was lost twice")
 			p.conserved()
 		})
@@ -127,21 +127,21 @@ func TestShares(t *testing.T) {
 			case all[i].share.count > 0:
 				s.count(all[i], -1)
 			}
-			most, stale := 0, now
+			largest, oldest := 0, now
 			for _, a := range all {
-				most, stale = max(most, a.share.count), min(stale, a.share.movedAt)
+				largest, oldest = max(largest, a.share.count), min(oldest, a.share.movedAt)
 			}
 			if len(all) == 0 {
 				require.Nil(t, s.largest(), "seed %d", seed)
 				require.Nil(t, s.expired(now), "seed %d", seed)
 				continue
 			}
-			require.Equal(t, most, s.largest().share.count, "seed %d", seed)
+			require.Equal(t, largest, s.largest().share.count, "seed %d", seed)
 			require.Contains(t, all, s.largest(), "seed %d", seed)
-			if a := s.expired(now); now.Sub(stale) < heldTimeout {
+			if a := s.expired(now); now.Sub(oldest) < heldTimeout {
 				require.Nil(t, a, "seed %d", seed)
 			} else {
-				require.Equal(t, stale, a.share.movedAt, "seed %d", seed)
+				require.Equal(t, oldest, a.share.movedAt, "seed %d", seed)
 			}
 		}
 	}

@@ -10,7 +10,7 @@ import (
 // certain round. Delay samples carry both as bounds (cc.Event).
 //
 // A round has two phases: Receive, and Transmit. The poller passes the time at which each begins,
-// and with Ended that at which the round is over. A phase that takes longer than longestPhase was
+// and with Ended that at which the round is over. A phase that takes longer than maxPhase was
 // interrupted: the thread lost its core.
 type rounds struct {
 	polledAt       units.Time     // when the newest round began
@@ -43,9 +43,9 @@ const (
 	// maxTxRounds is how many such rounds an endpoint remembers: more than there are in a round
 	// trip, unless each takes too little time to matter.
 	maxTxRounds = 256
-	// longestPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to
+	// maxPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to
 	// send 64, and shorter than the slice that a scheduler gives another thread.
-	longestPhase = 200 * units.Microsecond
+	maxPhase = 200 * units.Microsecond
 )
 
 // beginReceive starts a round.
@@ -67,7 +67,7 @@ func (r *rounds) onPortEmpty() { r.empty, r.awaySinceEmpty = r.polledAt, 0 }
 
 // isBehind reports whether the endpoint was away, and has not yet handled all that arrived
 // meanwhile.
-func (r *rounds) isBehind() bool { return r.empty != r.polledAt && r.away > longestPhase }
+func (r *rounds) isBehind() bool { return r.empty != r.polledAt && r.away > maxPhase }
 
 // beginTransmit starts the phase in which frames leave.
 func (r *rounds) beginTransmit(now units.Time, w *responseWait) {
@@ -78,7 +78,7 @@ func (r *rounds) beginTransmit(now units.Time, w *responseWait) {
 // endPhase ends a phase. It returns for how long the thread had lost its core in it.
 func (r *rounds) endPhase(now units.Time, w *responseWait) (away units.Duration) {
 	duration := now.Sub(r.ended)
-	if duration > longestPhase {
+	if duration > maxPhase {
 		away = duration
 		r.onGap(duration, r.ended.Before(w.until))
 	}

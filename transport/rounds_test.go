@@ -95,10 +95,10 @@ func TestGapOfARound(t *testing.T) {
 // An endpoint is behind from its return until it has found the port empty.
 func TestBehind(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		away   int
-		full   bool
-		behind bool
+		name     string
+		away     int
+		full     bool
+		isBehind bool
 	}{
 		{"away, and there is more", 201, true, true},
 		{"away, and there is no more", 201, false, false},
@@ -107,7 +107,7 @@ func TestBehind(t *testing.T) {
 		e := &Endpoint{}
 		e.round(testRound{})
 		e.round(testRound{polls: c.away, sends: c.away, over: c.away, full: c.full})
-		assert.Equal(t, c.behind, e.rounds.isBehind(), c.name)
+		assert.Equal(t, c.isBehind, e.rounds.isBehind(), c.name)
 		e.round(testRound{polls: c.away, sends: c.away, over: c.away})
 		assert.False(t, e.rounds.isBehind(), c.name)
 	}
@@ -116,9 +116,9 @@ func TestBehind(t *testing.T) {
 // A frame left at some time in the phase in which it was sent.
 func TestTxRounds(t *testing.T) {
 	for _, c := range []struct {
-		name        string
-		sends, over int
-		took, away  units.Duration
+		name           string
+		sends, over    int
+		duration, away units.Duration
 	}{
 		{"no time", 3, 3, 0, 0},
 		{"a phase", 3, 8, 5 * us, 0},
@@ -131,11 +131,11 @@ func TestTxRounds(t *testing.T) {
 		e.rounds.beginTransmit(at(c.sends), &e.responseWait)
 		d := e.rounds.txRound()
 		assert.Equal(t, d, e.rounds.txRound(), "%s: one for each round", c.name)
-		took, away := e.rounds.txDelay(d)
-		assert.Zero(t, took+away, "%s: it is not over", c.name)
+		duration, away := e.rounds.txDelay(d)
+		assert.Zero(t, duration+away, "%s: it is not over", c.name)
 		e.Ended(at(c.over))
-		took, away = e.rounds.txDelay(d)
-		assert.Equal(t, c.took, took, c.name)
+		duration, away = e.rounds.txDelay(d)
+		assert.Equal(t, c.duration, duration, c.name)
 		assert.Equal(t, c.away, away, c.name)
 	}
 }
@@ -156,19 +156,19 @@ func TestTxRoundsKept(t *testing.T) {
 		e.round(testRound{polls: 1, sends: 1 + i%7, over: 20})
 	}
 	for i := range maxTxRounds - 1 {
-		took, _ := e.rounds.txDelay(first)
-		assert.Equal(t, units.Nanosecond, took, "%d later", i)
+		duration, _ := e.rounds.txDelay(first)
+		assert.Equal(t, units.Nanosecond, duration, "%d later", i)
 		depart(i + 1)
 	}
-	took, _ := e.rounds.txDelay(first)
-	assert.Equal(t, units.Nanosecond, took, "the oldest departure that is remembered")
+	duration, _ := e.rounds.txDelay(first)
+	assert.Equal(t, units.Nanosecond, duration, "the oldest departure that is remembered")
 	last := depart(maxTxRounds)
-	took, _ = e.rounds.txDelay(first)
-	assert.Zero(t, took, "forgotten")
-	took, _ = e.rounds.txDelay(last)
-	assert.Equal(t, (maxTxRounds+1)*units.Nanosecond, took)
-	took, _ = e.rounds.txDelay(last + 1)
-	assert.Zero(t, took, "not yet")
+	duration, _ = e.rounds.txDelay(first)
+	assert.Zero(t, duration, "forgotten")
+	duration, _ = e.rounds.txDelay(last)
+	assert.Equal(t, (maxTxRounds+1)*units.Nanosecond, duration)
+	duration, _ = e.rounds.txDelay(last + 1)
+	assert.Zero(t, duration, "not yet")
 }
 
 func TestNanosecondsOfATxRound(t *testing.T) {

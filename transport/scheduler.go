@@ -119,21 +119,21 @@ func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(serviceKind(i), serviceRequests)
 	for all < budget && e.serviceLists[i].head != nil {
-		qp, sent, again := e.serviceLists[i].head, 0, false
+		qp, sent, more := e.serviceLists[i].head, 0, false
 		if t == serviceRequests && qp.cong.hasNewWorkToReport() {
 			qp.cong.reportNewWork(now)
 		}
 		switch room := min(budget-all, sendQuantum); {
 		case t == serviceResponses:
-			sent, again = qp.rcv.respond(room)
+			sent, more = qp.rcv.respond(room)
 		case qp.cong.isPaced():
 			qp.cong.waitForPace(now)
 		default:
-			sent, again = qp.snd.transmit(now, room)
+			sent, more = qp.snd.transmit(now, room)
 		}
 		all += sent
 		e.dequeue(i)
-		if again {
+		if more {
 			e.queue(t, qp)
 			if sent == 0 {
 				break // the port has no room

@@ -142,9 +142,9 @@ func (snd *sender) addStats(s *QPStats) {
 	s.PacketsSent, s.BytesSent = snd.packetsSent, snd.bytesSent
 }
 
-// left returns how many bytes are posted and not acknowledged. In a recovery, what arrived behind
-// the gap is not acknowledged either.
-func (snd *sender) left() units.Bytes {
+// unackedBytes returns how many bytes are posted and not acknowledged. In a recovery, what arrived
+// behind the gap is not acknowledged either.
+func (snd *sender) unackedBytes() units.Bytes {
 	qp := snd.conn()
 	if snd.done == snd.begun {
 		return snd.cold().pending
@@ -159,7 +159,7 @@ func (snd *sender) outstanding() units.Bytes {
 	if snd.done == snd.posted {
 		return 0
 	}
-	return max(1, snd.left())
+	return max(1, snd.unackedBytes())
 }
 
 // span returns the payload bytes of packets from..to of a message.
@@ -201,4 +201,13 @@ func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
 	w = snd.request(psn)
 	k := uint32(psn.Sub(w.first))
 	return w, snd.span(w, k, k+1)
+}
+
+func (snd *sender) failAt(i uint32, s Status) {
+	for ; snd.done != i; snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	if !snd.isIdle() {
+		snd.finishOldest(s)
+	}
 }

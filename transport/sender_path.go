@@ -12,7 +12,7 @@ import (
 // transmit sends up to quantum packets of the queue pair's requests. It returns how many, and
 // whether it would send more in another turn. If it must wait for an event (an ACK, a timer, a
 // neighbour), that event schedules the queue pair again.
-func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) {
+func (snd *sender) transmit(now units.Time, quantum int) (sent int, more bool) {
 	qp := snd.conn()
 	if qp.ep.precedence == nil {
 		return snd.transmitNow(now, quantum)
@@ -20,19 +20,19 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) 
 	if qp.cong.mustYield() {
 		return 0, false
 	}
-	sent, again = snd.transmitNow(now, quantum)
+	sent, more = snd.transmitNow(now, quantum)
 	qp.cong.updateBacklogged()
-	return sent, again
+	return sent, more
 }
 
 // transmitNow does so for a queue pair that need not let another one go first.
-func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
-	sent, again = snd.transmitPackets(now, quantum)
+func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, more bool) {
+	sent, more = snd.transmitPackets(now, quantum)
 	snd.conn().cong.reportSent(now)
-	return sent, again
+	return sent, more
 }
 
-func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again bool) {
+func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, more bool) {
 	qp := snd.conn()
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false

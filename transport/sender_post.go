@@ -23,7 +23,7 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
 	default:
-		return qp.want("post a send", ReadyToSend)
+		return qp.requireState("post a send", ReadyToSend)
 	}
 	return qp.snd.post(wr)
 }
@@ -158,7 +158,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w",
 			uint32(qp.Num), ErrInvalid)
 	case qp.state == Reset:
-		return qp.want("post a receive", Init)
+		return qp.requireState("post a receive", Init)
 	case qp.state == Errored:
 		qp.rcv.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil

@@ -53,7 +53,7 @@ func (qp *QueuePair) onTimer(now units.Time) {
 		return
 	}
 	if qp.cong.hasProber() {
-		if qp.cong.probeTimer(now); qp.state == Errored {
+		if qp.cong.onProbeTimer(now); qp.state == Errored {
 			return
 		}
 	}

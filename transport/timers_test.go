@@ -23,15 +23,15 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	require.True(t, old.qp.awaitsNeighbor)
 	old.qp.Destroy()
 
-	fresh := o.make(t, p.a)
-	require.Equal(t, old.qp.cong.flow, fresh.qp.cong.flow)
-	fresh.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
-	fresh.qp.setTimer()
+	other := o.make(t, p.a)
+	require.Equal(t, old.qp.cong.flow, other.qp.cong.flow)
+	other.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
+	other.qp.setTimer()
 	p.a.wakeWaiting()
 	old.qp.Modify(Reset, QPAttr{})
 	at, ok := p.a.timers.Next()
 	require.True(t, ok)
-	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
+	require.Equal(t, slotOf(other.qp.loss.rtoAt), at)
 }
 
 // A queue pair that lost a completion and was reset before the endpoint handled that starts afresh.
