@@ -10,8 +10,8 @@ import (
 // switches' events (cc.CST) sets flags in its SENDs and WRITEs, and switches change them. ACKs echo
 // the counts of these flags, and a switch with a queue sends a report to the requester itself.
 
-// bolt is a queue pair's state of Bolt's flags. It is borrowed by queue pairs that send or receive
-// them.
+// bolt is a queue pair's state of Bolt's flags. Queue pairs that send or receive them take one from
+// the endpoint's pool.
 type bolt struct {
 	received    extension.BoltCounts // on the peer's requests
 	hasReceived bool                 // received is not zero

@@ -6,12 +6,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packets that the peer lists as missing are lost, as are those that its SACKs show as missing.
+// Packets in a loss report of the peer are lost, as are those that its SACKs show as missing.
 // Where the network reorders, they count as lost no sooner than those. A retransmission may have
-// left after the list: it counts as lost again only when a round trip has passed since. Packets
+// left after the report: it counts as lost again only when a round trip has passed since. Packets
 // that were trimmed are lost for certain.
 
-// onLossReport handles the list of a TOKEN.
+// onLossReport handles the loss report in a TOKEN.
 func (loss *lossRecovery) onLossReport(t extension.Token) {
 	qp := loss.conn()
 	if !qp.isSelective() {
@@ -35,7 +35,7 @@ func (loss *lossRecovery) onLossReport(t extension.Token) {
 
 // outstandingPart returns the part of a range, from first to before end, that is outstanding and
 // not before from. Ranges ascend, so that each packet is looked at once, however often it is
-// listed.
+// reported.
 func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (first, end wire.PSN) {
 	una := loss.una
 	low := wire.PSN(l.First).Sub(una)

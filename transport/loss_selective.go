@@ -18,7 +18,7 @@ import (
 // the READ or atomic has arrived here. Otherwise it is in flight, or lost, or retransmitted and in
 // flight again.
 //
-// A queue pair borrows one from its endpoint for as long as it needs it.
+// A queue pair takes one from its endpoint's pool for as long as it needs it.
 type recovery struct {
 	answered      psnSet
 	lost          psnSet        // to be retransmitted

@@ -49,7 +49,7 @@ func (h *verbsHost) port() {
 	}
 }
 
-// put puts a new object in place of one that is gone, or appends it.
+// put puts a new object in place of one that is destroyed, or appends it.
 func put[T any](list *[]T, x T, gone func(T) bool) {
 	for i, old := range *list {
 		if gone(old) {
@@ -71,7 +71,7 @@ func full[T any](list []T, gone func(T) bool) bool {
 	return n >= verbsSlots
 }
 
-// anyOf draws one object of a kind, also among those that are gone; ok is false if there is none.
+// anyOf draws one object of a kind, also among those that are destroyed; ok is false if there is none.
 func anyOf[T any](h *verbsHost, list []T) (x T, ok bool) {
 	i := h.byte()
 	if len(list) == 0 {
