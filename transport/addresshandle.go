@@ -52,8 +52,8 @@ func (ah *AddressHandle) Destroy() {
 // resolved reports whether the destination's MAC address is known, and writes it to the template.
 func (ah *AddressHandle) resolved() bool {
 	if ah.neighbor.Evicted() { // since Destroy; a request still waits
-		if again, err := ah.ep.neighbors.Resolve(ah.neighbor.IP(), ah.ep.now); err == nil {
-			ah.neighbor, ah.gen = again, 0
+		if neighbor, err := ah.ep.neighbors.Resolve(ah.neighbor.IP(), ah.ep.now); err == nil {
+			ah.neighbor, ah.gen = neighbor, 0
 		}
 	}
 	return resolved(ah.neighbor, &ah.gen, &ah.tmpl)

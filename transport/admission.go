@@ -22,43 +22,43 @@ type admission struct {
 
 	flow     cc.Flow // of the granter's congestion control, if it has one
 	controls bool
-	wants    cc.EventSet
+	events   cc.EventSet
 
-	out    cc.Outgoing // the packet about to leave
-	marks  cc.Marks    // its marks
-	in     cc.Arrival
-	notice cc.ControlMessage // the control message just received
+	outgoing cc.Outgoing // the packet about to leave
+	marks    cc.Marks    // its marks
+	arrival  cc.Arrival
+	received cc.ControlMessage // the control message just received
 
-	seen      wire.PSN  // one past the newest packet that the peer is known to have sent
-	told      wire.PSN  // what is missing before it has been reported to the granter
-	deadlines deadlines // until when packets from told to seen may still arrive
+	rcvMax    wire.PSN  // one past the newest packet that the peer is known to have sent
+	reported  wire.PSN  // what is missing before it has been reported to the granter
+	deadlines deadlines // until when packets from reported to rcvMax may still arrive
 	// packets of the peer that were trimmed to their header, or dropped for lack of room
-	cut            psnSet
-	listed         psnSet         // those of cut that a TOKEN has listed
-	round          roundTrip      // measured with packets that passed the gate
-	passed         wire.PSN       // the oldest packet when lists skipped it
-	passes         uint8          // how many lists skipped it
-	reportedOldest reportedOldest // loss reports for the oldest packet
-	grants         bool           // packets carry the number of their grant
-	shut           bool           // the gate, and nothing else, blocks the next packet
-	shutAt         units.Time     // since when
-	heardAt        units.Time     // shutAt, or the time of the peer's newest ACK or control message
-	waited         admissionStats
+	knownLost        psnSet
+	lossReported     psnSet         // those of knownLost in a loss report to the peer
+	rtt              roundTrip      // measured with packets that passed the gate
+	skippedOldest    wire.PSN       // the oldest packet when loss reports skipped it
+	skips            uint8          // how many loss reports skipped it
+	reportedOldest   reportedOldest // loss reports for the oldest packet
+	grants           bool           // packets carry the number of their grant
+	blocked          bool           // the gate, and nothing else, blocks the next packet
+	blockedAt        units.Time     // since when
+	lastPeerActivity units.Time     // blockedAt, or when the newest ACK or control message arrived
+	waitStats        admissionStats
 
-	reads     uint32      // READs and atomics that are posted and have not completed
-	readBytes units.Bytes // bytes that they ask for
-	reading   units.Bytes // of these, bytes in flight
+	reads        uint32      // READs and atomics that are posted and have not completed
+	readBytes    units.Bytes // bytes that they ask for
+	readInFlight units.Bytes // of these, bytes in flight
 
 	next         *admission // the next one in the token pacer's list
-	since        units.Time // when it was put in that list
+	queuedAt     units.Time // when it was put in that list
 	queued       bool
 	timerPending bool // the queue pair's timer must be set before the endpoint reads its timers
-	gone         bool // detached: its queue pair does not use it any more
+	detached     bool // its queue pair does not use it any more
 }
 
 // admit gives the queue pair a gate and granters, see QPAttr.
 func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
-	if err := qp.want("admission", Reset, Init); err != nil {
+	if err := qp.requireState("admission", Reset, Init); err != nil {
 		return err
 	}
 	if qp.Type != RC {
@@ -91,7 +91,7 @@ func (qp *QueuePair) admit(g cc.Gate, granters ...cc.Granter) error {
 		r.Attach(a)
 		if alg := r.Algorithm(); alg != nil {
 			a.flow, a.controls = qp.ep.addFlow(alg, qp), true
-			a.wants = qp.ep.cc.Events(a.flow)
+			a.events = qp.ep.cc.Events(a.flow)
 			d, _ := qp.ep.cc.Decision(a.flow)
 			r.Apply(d, qp.ep.now)
 		}
@@ -112,8 +112,8 @@ func (qp *QueuePair) dropAdmission() {
 	if a == nil {
 		return
 	}
-	qp.adm, a.gone = nil, true
-	a.reopen()
+	qp.adm, a.detached = nil, true
+	a.unblock()
 	a.dropTokens()
 	a.dropCredits()
 }
@@ -152,7 +152,7 @@ func (qp *QueuePair) agreeAdmission(x *wire.Agreement) {
 
 // begin starts at RTR; psn is the PSN of the peer's first packet.
 func (a *admission) begin(psn wire.PSN) {
-	a.seen, a.told = psn, psn
+	a.rcvMax, a.reported = psn, psn
 	a.grants = a.gate != nil && a.gate.Marks()&cc.MarkGrant != 0
 }
 
@@ -165,8 +165,8 @@ func (a *admission) hasTokens() bool { return a != nil && a.usesTokens }
 // hasGrants reports whether packets carry the number of their grant.
 func (a *admission) hasGrants() bool { return a.grants }
 
-// isShut reports whether the gate blocks a packet.
-func (a *admission) isShut() bool { return a != nil && a.shut }
+// isBlocked reports whether the gate blocks a packet.
+func (a *admission) isBlocked() bool { return a != nil && a.blocked }
 
 // offer adds the features for tokens and credits to the offer to the peer.
 func (a *admission) offer(o *wire.Offer) {
@@ -189,30 +189,30 @@ func (a *admission) onDecision(f cc.Flow, now units.Time) bool {
 	return true
 }
 
-// onAsked starts to measure a round trip with psn, which leaves and asks for an ACK.
-func (a *admission) onAsked(psn wire.PSN, now units.Time) {
+// onAckRequested starts to measure a round trip with psn, which leaves and asks for an ACK.
+func (a *admission) onAckRequested(psn wire.PSN, now units.Time) {
 	if a != nil {
-		a.round.begin(psn, now)
+		a.rtt.begin(psn, now)
 	}
 }
 
 // onResent stops a measurement with psn, which was retransmitted.
-func (a *admission) onResent(psn wire.PSN) { a.round.forget(psn) }
+func (a *admission) onResent(psn wire.PSN) { a.rtt.cancel(psn) }
 
 // onAcknowledged records that everything before una is acknowledged.
 func (a *admission) onAcknowledged(una wire.PSN, now units.Time) {
 	if a != nil {
-		a.heardAt = now
-		a.round.end(una, now)
+		a.lastPeerActivity = now
+		a.rtt.end(una, now)
 	}
 }
 
 // roundTrip returns the newest measured round-trip time.
-func (a *admission) roundTrip() units.Duration { return a.round.length() }
+func (a *admission) roundTrip() units.Duration { return a.rtt.rtt() }
 
 // Report implements cc.Reporter for the granter.
 func (a *admission) Report(ev *cc.Event, now units.Time) {
-	if !a.controls || a.gone || !a.wants.Has(ev.Kind) {
+	if !a.controls || a.detached || !a.events.Has(ev.Kind) {
 		return
 	}
 	ev.Flow = a.flow
@@ -222,7 +222,7 @@ func (a *admission) Report(ev *cc.Event, now units.Time) {
 
 // Reschedule implements cc.Reporter for the granter.
 func (a *admission) Reschedule() {
-	if !a.gone {
+	if !a.detached {
 		a.scheduleGranters(a.qp.ep.now)
 	}
 }
@@ -255,14 +255,14 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 	if !plausible(p.PSN, qp.rcv.expected()) {
 		return
 	}
-	a.onSeen(p.PSN, now)
-	a.cut.remove(p.PSN)
-	a.listed.remove(p.PSN)
-	fresh := !p.PSN.Before(a.seen)
-	if end := p.PSN.Add(n); end.After(a.seen) {
-		a.seen = end
+	a.onPeerSent(p.PSN, now)
+	a.knownLost.remove(p.PSN)
+	a.lossReported.remove(p.PSN)
+	isNew := !p.PSN.Before(a.rcvMax)
+	if end := p.PSN.Add(n); end.After(a.rcvMax) {
+		a.rcvMax = end
 		if a.deadlines.n == 0 {
-			a.told = end
+			a.reported = end
 		}
 	}
 	if info.Kind != wire.Send && info.Kind != wire.Write {
@@ -270,30 +270,30 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 		return
 	}
 	marks := p.BTH().Marks()
-	a.in = cc.Arrival{
+	a.arrival = cc.Arrival{
 		Bytes: units.Bytes(p.End - p.PayloadOff), Congested: p.ECN == wire.ECNCE,
-		Gap:    qp.ep.arrived.worked(),
+		Gap:    qp.ep.arrived.activeGap(),
 		Away:   min(qp.ep.arrived.away, qp.ep.arrived.gap),
-		Behind: !fresh,
-		Again: !fresh && (p.PSN.Before(qp.rcv.expected()) ||
+		Behind: !isNew,
+		Again: !isNew && (p.PSN.Before(qp.rcv.expected()) ||
 			within(qp.rcv.expected(), p.PSN) && qp.rcv.holds(p.PSN)),
 	}
 	if marks&wire.MarkUnscheduled != 0 {
-		a.in.Set = cc.MarkUnscheduled
+		a.arrival.Set = cc.MarkUnscheduled
 	}
 	if marks&wire.MarkWantsMore != 0 {
-		a.in.Set |= cc.MarkWantsMore
+		a.arrival.Set |= cc.MarkWantsMore
 	}
 	if marks&wire.MarkTokenMarked != 0 {
-		a.in.Set |= cc.MarkTokenMarked
+		a.arrival.Set |= cc.MarkTokenMarked
 	}
 	if p.Op == wire.XDATA {
 		if g := extension.TLVs(p.TLVs()).Grant(); g != nil {
-			a.in.Set |= cc.MarkGrant
-			a.in.Grant = g.Seq()
+			a.arrival.Set |= cc.MarkGrant
+			a.arrival.Grant = g.Seq()
 		}
 	}
-	a.granter.Arrived(&a.in, now)
+	a.granter.Arrived(&a.arrival, now)
 	a.scheduleGranter(now)
 }
 
@@ -310,7 +310,7 @@ func (a *admission) setTimer() {
 func (e *Endpoint) setTimers() {
 	for i := 0; i < len(e.timersToSet); i++ {
 		a := e.timersToSet[i]
-		if a.timerPending = false; !a.gone {
+		if a.timerPending = false; !a.detached {
 			a.qp.setTimer()
 		}
 	}
@@ -339,28 +339,28 @@ func (a *admission) scheduleGranter(now units.Time) {
 func (a *admission) earliest(at units.Time) units.Time {
 	if a.gate != nil {
 		next := a.gate.Next()
-		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
+		if at = a.earlier(at, next); next != 0 && !next.After(a.qp.ep.now) {
 			// the timer that was set for it may not have fired yet, and is about to be replaced
-			a.qp.ep.scheduleAnswer(a.qp)
+			a.qp.ep.scheduleResponses(a.qp)
 		}
 	}
 	if c := a.credits.granter; c != nil {
 		next := c.Next()
-		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) {
-			a.qp.ep.scheduleAnswer(a.qp)
+		if at = a.earlier(at, next); next != 0 && !next.After(a.qp.ep.now) {
+			a.qp.ep.scheduleResponses(a.qp)
 		}
 	}
 	if a.granter != nil && !a.queued {
 		next := a.granter.Next()
-		if at = a.sooner(at, next); next != 0 && !next.After(a.qp.ep.now) &&
+		if at = a.earlier(at, next); next != 0 && !next.After(a.qp.ep.now) &&
 			a.granter.QueueCapacity() == 0 {
 			a.scheduleGranter(a.qp.ep.now)
 		}
 	}
-	return a.sooner(at, a.deadlines.next())
+	return a.earlier(at, a.deadlines.next())
 }
 
-func (a *admission) sooner(at, next units.Time) units.Time {
+func (a *admission) earlier(at, next units.Time) units.Time {
 	if next != 0 && next.After(a.qp.ep.now) && (at == 0 || next.Before(at)) {
 		return next
 	}
@@ -373,8 +373,8 @@ func (a *admission) onTimer(now units.Time) {
 		a.qp.adm.scheduleGate()
 	}
 	if a.granter != nil {
-		for before, some := a.deadlines.over(now); some; before, some = a.deadlines.over(now) {
-			a.reportMissingBefore(before, now)
+		for psn, ok := a.deadlines.expired(now); ok; psn, ok = a.deadlines.expired(now) {
+			a.reportMissingBefore(psn, now)
 		}
 		a.scheduleGranter(now)
 	}

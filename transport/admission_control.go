@@ -15,12 +15,12 @@ import (
 func (a *admission) sendGateControl() bool {
 	qp := a.qp
 	e := qp.ep
-	class, b, behind := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
-	if b == nil || behind == nil {
+	class, b, dataBuf := packet.ClassAck, e.frame(packet.ClassAck), e.frame(qp.class)
+	if b == nil || dataBuf == nil {
 		return false
 	}
-	n, some := a.gate.Emit(a.backlog(), e.now)
-	if !some {
+	n, ok := a.gate.Emit(a.backlog(), e.now)
+	if !ok {
 		qp.setTimer()
 		return true
 	}
@@ -32,7 +32,7 @@ func (a *admission) sendGateControl() bool {
 	}
 	flags := rtsFlags(n.Flags)
 	if n.WithData {
-		class, b, flags = qp.class, behind, flags|extension.RTSBehind
+		class, b, flags = qp.class, dataBuf, flags|extension.RTSBehind
 	}
 	room := b.Room()
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: wire.RTS, PSN: qp.snd.nextPSN()}, 0)
@@ -117,18 +117,18 @@ func (a *admission) receiveControl(p *wire.Packet) {
 func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	h := extension.RTS(p.Body())
-	a.notice = cc.ControlMessage{
-		Kind: cc.RTS, Flags: noticeOfRTS(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
+	a.received = cc.ControlMessage{
+		Kind: cc.RTS, Flags: rtsControlFlags(h.Flags()), Demand: h.Demand(), Spent: h.Spent(),
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
-	if err := a.granter.Receive(&a.notice, now); err != nil {
+	if err := a.granter.Receive(&a.received, now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.RTSHeard++
 	if h.Flags()&extension.RTSBehind != 0 {
-		a.onSeen(p.PSN, now)
+		a.onPeerSent(p.PSN, now)
 	}
 	a.scheduleGranter(now)
 }
@@ -136,10 +136,10 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	qp := a.qp
 	t := extension.Token(p.Body())
-	a.notice = cc.ControlMessage{
-		Kind: cc.TOKEN, Flags: noticeOfToken(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
+	a.received = cc.ControlMessage{
+		Kind: cc.TOKEN, Flags: tokenControlFlags(t.Flags()), Limit: t.Limit(), Seq: t.Seq(),
 		Priority:  t.Priority(),
-		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.worked(),
+		Congested: p.ECN == wire.ECNCE, Gap: qp.ep.arrived.activeGap(),
 	}
 	if end := p.PSN.Add(1); a.reads == 0 && end.After(qp.loss.oldest()) &&
 		!qp.loss.acknowledge(end, &ackInfo{now: now}) {
@@ -150,15 +150,15 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	if t.Ranges() > 0 {
 		qp.loss.onLossReport(t)
 	}
-	if a.gone { // the loss report ended the queue pair
+	if a.detached { // the loss report ended the queue pair
 		return
 	}
-	if err := a.gate.Receive(&a.notice, a.backlog(), now); err != nil {
+	if err := a.gate.Receive(&a.received, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
 	}
 	qp.ep.counters.TokensHeard++
-	a.heardAt = now
+	a.lastPeerActivity = now
 	a.scheduleGate()
 	qp.ep.scheduleRequests(qp)
 }
@@ -174,10 +174,10 @@ func tokenFlags(f cc.ControlFlags) extension.TokenFlags {
 	return extension.TokenFlags(f & (cc.FlagRepeat | cc.FlagQuery | cc.FlagSingle))
 }
 
-func noticeOfRTS(f extension.RTSFlags) cc.ControlFlags {
+func rtsControlFlags(f extension.RTSFlags) cc.ControlFlags {
 	return cc.ControlFlags(f &^ extension.RTSBehind)
 }
 
-func noticeOfToken(f extension.TokenFlags) cc.ControlFlags {
+func tokenControlFlags(f extension.TokenFlags) cc.ControlFlags {
 	return cc.ControlFlags(f &^ extension.TokenTrimmed)
 }

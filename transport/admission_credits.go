@@ -17,11 +17,11 @@ import (
 // The granter's credits ride on an ACK if one leaves in time; otherwise they leave as a CREDIT of
 // their own when they are due.
 type credits struct {
-	gate    cc.CreditGate
-	granter cc.CreditGranter
-	agreed  bool
-	writes  bool              // plain WRITEs take credits, too
-	notice  cc.ControlMessage // the credits that ride on the ACK being built
+	gate       cc.CreditGate
+	granter    cc.CreditGranter
+	agreed     bool
+	writes     bool              // plain WRITEs take credits, too
+	ackCredits cc.ControlMessage // the credits that ride on the ACK being built
 
 	messages uint64      // delivered and not consumed
 	bytes    units.Bytes // their payload
@@ -122,7 +122,7 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	c.messages++
 	c.bytes += bytes
 	// The program runs while the port holds a frame, which counts as away elsewhere.
-	if e := a.qp.ep; min(e.arrived.away, e.rounds.away) > longestPhase {
+	if e := a.qp.ep; min(e.arrived.away, e.rounds.away) > maxPhase {
 		if g, ok := c.granter.(cc.AbsenceObserver); ok {
 			g.Away(min(e.arrived.away, e.rounds.away), e.now)
 		}
@@ -160,7 +160,7 @@ func (a *admission) onConsumed(bytes units.Bytes) {
 
 // consumeOnPost lets posted receives consume messages, see QPAttr.
 func (qp *QueuePair) consumeOnPost() error {
-	if err := qp.want("consume on post", Reset, Init); err != nil {
+	if err := qp.requireState("consume on post", Reset, Init); err != nil {
 		return err
 	}
 	switch {
@@ -222,13 +222,13 @@ func (a *admission) scheduleCredits(now units.Time) {
 			a.qp.setTimer()
 		}
 	default:
-		a.qp.ep.scheduleAnswer(a.qp)
+		a.qp.ep.scheduleResponses(a.qp)
 	}
 }
 
 // hasCreditDue reports whether a CREDIT is due and no ACK is about to leave that could carry it.
 func (a *admission) hasCreditDue() bool {
-	if a == nil || a.credits.granter == nil || a.qp.rcv.hasAnswer() {
+	if a == nil || a.credits.granter == nil || a.qp.rcv.hasPendingAck() {
 		return false
 	}
 	qp := a.qp
@@ -244,7 +244,7 @@ func (a *admission) sendCredit() bool {
 	if b == nil {
 		return false
 	}
-	if n, some := a.emitCredit(); some {
+	if n, ok := a.emitCredit(); ok {
 		a.buildCredit(b, &n, qp.rcv.expected().Add(wire.PSNMask))
 		e.counters.CreditsSent++
 	}
@@ -283,11 +283,11 @@ func (a *admission) creditLen() int {
 	if a == nil || a.credits.granter == nil {
 		return 0
 	}
-	n, some := a.emitCredit()
-	if !some {
+	n, ok := a.emitCredit()
+	if !ok {
 		return 0
 	}
-	a.credits.notice = n
+	a.credits.ackCredits = n
 	if n.Served == 0 {
 		return extension.CreditLen
 	}
@@ -297,7 +297,7 @@ func (a *admission) creditLen() int {
 // putCredit writes the credits that creditLen took into the TLVs of an ACK.
 func (a *admission) putCredit(area []byte) {
 	qp := a.qp
-	n := &a.credits.notice
+	n := &a.credits.ackCredits
 	setCredit(extension.Credit(area[:extension.CreditLen]), n)
 	if len(area) > extension.CreditLen {
 		extension.Host(area[extension.CreditLen:][:extension.HostLen]).Set(n.Waited, n.Served)
@@ -310,8 +310,8 @@ func (a *admission) putCredit(area []byte) {
 func (a *admission) receiveCredit(p *wire.Packet) {
 	qp := a.qp
 	t := extension.TLVs(p.TLVs()).Credit()
-	asks := t.Flags()&extension.CreditAsks != 0
-	if asks && !plausible(p.PSN, qp.rcv.expected()) || !asks &&
+	isQuery := t.Flags()&extension.CreditAsks != 0
+	if isQuery && !plausible(p.PSN, qp.rcv.expected()) || !isQuery &&
 		(!plausible(p.PSN, qp.loss.oldest()) || !p.PSN.Before(qp.loss.highest())) {
 		qp.ep.counters.DropNotice++
 		return
@@ -324,7 +324,7 @@ func (a *admission) receiveCredit(p *wire.Packet) {
 func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	qp := a.qp
 	e, now := qp.ep, qp.ep.now
-	n := &a.notice
+	n := &a.received
 	*n = cc.ControlMessage{Kind: cc.CREDIT, Credits: t.Lines(), Epoch: t.Epoch(),
 		Returned: t.Returned(), Congested: p.ECN == wire.ECNCE}
 	if h := extension.TLVs(p.TLVs()).Host(); h != nil {
@@ -360,7 +360,7 @@ func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	default:
 		if err = a.credits.gate.Receive(n, a.backlog(), now); err == nil {
 			e.counters.CreditsHeard++
-			a.heardAt = now
+			a.lastPeerActivity = now
 			a.scheduleGate()
 			e.scheduleRequests(qp)
 		}

@@ -22,60 +22,62 @@ import (
 const (
 	creditLine  = 64
 	returnAfter = 10 * units.Microsecond
-	askAfter    = 50 * units.Microsecond
+	queryAfter  = 50 * units.Microsecond
 )
 
 func linesOf(n units.Bytes) uint64 { return uint64(n+creditLine-1) / creditLine }
 
-type plainCredit struct {
+type plainCreditGate struct {
 	lines, epoch    uint32
 	taken, returned uint64
-	most            uint64 // most lines out at once
-	askAt           units.Time
-	asked           int
+	maxTaken        uint64 // most lines out at once
+	queryAt         units.Time
+	queries         int
 	served          units.Duration
 	answered        units.Bytes
 	agreed          cc.CreditTerms
 	terms           cc.CreditTerms
 }
 
-func (g *plainCredit) Terms() cc.CreditTerms                      { return g.terms }
-func (g *plainCredit) Agree(t cc.CreditTerms)                     { g.agreed, g.lines = t, t.Lines }
-func (g *plainCredit) Posted(units.Bytes, cc.Backlog, units.Time) {}
-func (g *plainCredit) Lost(units.Bytes, cc.Backlog, units.Time)   {}
-func (g *plainCredit) Next() units.Time                           { return g.askAt }
-func (g *plainCredit) Marks() cc.MarkSet                          { return 0 }
+func (g *plainCreditGate) Terms() cc.CreditTerms { return g.terms }
+func (g *plainCreditGate) Agree(t cc.CreditTerms) {
+	g.agreed, g.lines = t, t.Lines
+}
+func (g *plainCreditGate) Posted(units.Bytes, cc.Backlog, units.Time) {}
+func (g *plainCreditGate) Lost(units.Bytes, cc.Backlog, units.Time)   {}
+func (g *plainCreditGate) Next() units.Time                           { return g.queryAt }
+func (g *plainCreditGate) Marks() cc.MarkSet                          { return 0 }
 
-func (g *plainCredit) Answered(n units.Bytes, _ units.Time) {
+func (g *plainCreditGate) Answered(n units.Bytes, _ units.Time) {
 	g.answered += n
 	if g.agreed.Responses {
 		g.returned += linesOf(n)
 	}
 }
 
-func (g *plainCredit) Ready(p *cc.Outgoing, now units.Time) bool {
+func (g *plainCreditGate) Ready(p *cc.Outgoing, now units.Time) bool {
 	if p.Message == 0 || p.Again || !p.Completes && !g.agreed.Writes ||
 		g.taken-g.returned+linesOf(p.Message) <= uint64(g.lines) || g.taken == g.returned {
 		return true
 	}
-	if g.askAt == 0 {
-		g.askAt = now.Add(askAfter)
+	if g.queryAt == 0 {
+		g.queryAt = now.Add(queryAfter)
 	}
 	return false
 }
 
-func (g *plainCredit) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
+func (g *plainCreditGate) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	if p.Message > 0 && (p.Completes || g.agreed.Writes) && !p.Again {
 		g.taken += linesOf(p.Message)
-		g.most = max(g.most, g.taken-g.returned)
-		g.askAt = 0
+		g.maxTaken = max(g.maxTaken, g.taken-g.returned)
+		g.queryAt = 0
 	}
 	return cc.Marks{}
 }
 
-func (g *plainCredit) Receive(n *cc.ControlMessage, _ cc.Backlog, _ units.Time) error {
+func (g *plainCreditGate) Receive(n *cc.ControlMessage, _ cc.Backlog, _ units.Time) error {
 	if n.Kind != cc.CREDIT {
-		return errNonsense
+		return errInvalidCounter
 	}
 	if n.Returned > g.taken {
 		return cc.ErrForged
@@ -89,38 +91,38 @@ func (g *plainCredit) Receive(n *cc.ControlMessage, _ cc.Backlog, _ units.Time) 
 	return nil
 }
 
-func (g *plainCredit) Emit(_ cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
-	g.asked++
-	g.askAt = now.Add(askAfter)
+func (g *plainCreditGate) Emit(_ cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
+	g.queries++
+	g.queryAt = now.Add(queryAfter)
 	return cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery, Returned: g.returned}, true
 }
 
-type plainReturner struct {
+type plainCreditGranter struct {
 	plainGranter
-	terms      cc.CreditTerms
-	agreed     cc.CreditTerms
-	delivered  units.Bytes
-	done, told uint64
-	owed       bool // an answer is to be sent
-	at         units.Time
-	served     units.Duration
-	forges     uint64
-	questions  int
+	terms              cc.CreditTerms
+	agreed             cc.CreditTerms
+	delivered          units.Bytes
+	consumed, returned uint64
+	replyDue           bool // an answer is to be sent
+	at                 units.Time
+	served             units.Duration
+	forged             uint64
+	queries            int
 }
 
-func (r *plainReturner) Terms() cc.CreditTerms  { return r.terms }
-func (r *plainReturner) Agree(t cc.CreditTerms) { r.agreed = t }
-func (r *plainReturner) Next() units.Time       { return r.at }
+func (r *plainCreditGranter) Terms() cc.CreditTerms  { return r.terms }
+func (r *plainCreditGranter) Agree(t cc.CreditTerms) { r.agreed = t }
+func (r *plainCreditGranter) Next() units.Time       { return r.at }
 
-func (r *plainReturner) Delivered(n units.Bytes, _ units.Time) { r.delivered += n }
+func (r *plainCreditGranter) Delivered(n units.Bytes, _ units.Time) { r.delivered += n }
 
-func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
+func (r *plainCreditGranter) Consumed(n units.Bytes, now units.Time) {
 	r.delivered -= n
 	if r.agreed.Responses {
 		return
 	}
-	r.done += linesOf(n)
-	switch pending := r.done - r.told; {
+	r.consumed += linesOf(n)
+	switch pending := r.consumed - r.returned; {
 	case pending >= max(1, uint64(r.agreed.Lines)/8):
 		r.at = now
 	case pending > 0 && r.at == 0:
@@ -128,41 +130,41 @@ func (r *plainReturner) Consumed(n units.Bytes, now units.Time) {
 	}
 }
 
-func (r *plainReturner) Receive(n *cc.ControlMessage, now units.Time) error {
-	if n.Returned > r.done {
+func (r *plainCreditGranter) Receive(n *cc.ControlMessage, now units.Time) error {
+	if n.Returned > r.consumed {
 		return cc.ErrForged
 	}
-	r.questions++
-	r.owed, r.at = true, now
+	r.queries++
+	r.replyDue, r.at = true, now
 	return nil
 }
 
-func (r *plainReturner) Emit(_ bool, _ units.Time) (cc.ControlMessage, bool) {
+func (r *plainCreditGranter) Emit(_ bool, _ units.Time) (cc.ControlMessage, bool) {
 	r.at = 0
-	if r.told == r.done && !r.owed && r.forges == 0 {
+	if r.returned == r.consumed && !r.replyDue && r.forged == 0 {
 		return cc.ControlMessage{}, false
 	}
-	r.told, r.owed = r.done, false
+	r.returned, r.replyDue = r.consumed, false
 	return cc.ControlMessage{Kind: cc.CREDIT, Credits: r.agreed.Lines, Epoch: 3,
-		Returned: r.done + r.forges, Cache: cc.CacheIdle | cc.CacheApproaching,
+		Returned: r.consumed + r.forged, Cache: cc.CacheIdle | cc.CacheApproaching,
 		Waited: units.Microsecond, Served: r.served}, true
 }
 
-func aCreditGate() *plainCredit {
-	return &plainCredit{terms: cc.CreditTerms{Line: creditLine}}
+func newCreditGate() *plainCreditGate {
+	return &plainCreditGate{terms: cc.CreditTerms{Line: creditLine}}
 }
 
-func aReturner(lines uint32) *plainReturner {
-	return &plainReturner{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
+func newCreditGranter(lines uint32) *plainCreditGranter {
+	return &plainCreditGranter{terms: cc.CreditTerms{Line: creditLine, Lines: lines}}
 }
 
 // creditPair is a connection whose client may send what its server's program has consumed, up to
 // the given number of lines.
-func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCredit,
-	r *plainReturner) {
+func creditPair(t *testing.T, lines uint32, o sideOptions) (p *pair, a, b *side, g *plainCreditGate,
+	r *plainCreditGranter) {
 	p = newPair(t)
 	a, b = o.make(t, p.a), o.make(t, p.b)
-	g, r = aCreditGate(), aReturner(lines)
+	g, r = newCreditGate(), newCreditGranter(lines)
 	require.NoError(t, a.qp.admit(g))
 	require.NoError(t, b.qp.admit(nil, r))
 	o.offers = true
@@ -218,14 +220,14 @@ func TestCreditsBoundWhatIsUnconsumed(t *testing.T) {
 	assert.Len(t, a.poll(), 10)
 	assert.EqualValues(t, 10*18, g.taken)
 	assert.EqualValues(t, 10*18, g.returned)
-	assert.LessOrEqual(t, g.most, uint64(64))
+	assert.LessOrEqual(t, g.maxTaken, uint64(64))
 	assert.Zero(t, r.delivered)
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice+p.a.counters.DropUnnegotiated)
 	p.conserved()
 }
 
 // What is consumed while ACKs leave rides on them; separate CREDITs leave only at the end.
-func TestCreditsRideOnAcks(t *testing.T) {
+func TestCreditsOnAcks(t *testing.T) {
 	p, a, b, g, r := creditPair(t, 256, defaults())
 	r.served = 700 * units.Nanosecond
 	p.b.Loop().OnRound(func(units.Time) {
@@ -261,7 +263,7 @@ func TestCreditsOfOneInstant(t *testing.T) {
 	require.EqualValues(t, 1, p.b.counters.CreditsOnAcks)
 	require.True(t, consumeOne(t, b))
 	p.settle(returnAfter + 5*units.Microsecond)
-	assert.EqualValues(t, 2, r.told)
+	assert.EqualValues(t, 2, r.returned)
 	assert.EqualValues(t, 2, g.returned)
 }
 
@@ -293,8 +295,8 @@ func TestCreditsSurviveTheirNetwork(t *testing.T) {
 		}), "seed %d: %d acknowledged, %d consumed: %+v", s, len(a.comp), done, p.a.counters)
 		p.la.tamper, p.lb.tamper = nil, nil
 		p.settle(units.Second)
-		assert.Equal(t, g.taken, r.done, "seed %d", s)
-		assert.LessOrEqual(t, g.most, uint64(max(40, linesOf(2000))), "seed %d", s)
+		assert.Equal(t, g.taken, r.consumed, "seed %d", s)
+		assert.LessOrEqual(t, g.maxTaken, uint64(max(40, linesOf(2000))), "seed %d", s)
 		assert.Zero(t, p.a.counters.CreditsForged, "seed %d", s)
 	}
 }
@@ -308,7 +310,7 @@ func TestCreditsOfASlowProgram(t *testing.T) {
 	p.messages(a, b, 2, 1024)
 	p.settle(5 * units.Second)
 	require.Equal(t, ReadyToSend, a.qp.State())
-	assert.Greater(t, g.asked, 10_000)
+	assert.Greater(t, g.queries, 10_000)
 	require.True(t, consumeOne(t, b))
 	p.await(a, 2)
 
@@ -327,7 +329,7 @@ func TestForgedCredits(t *testing.T) {
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
 	require.Len(t, a.poll(), 1)
-	r.forges = 17
+	r.forged = 17
 	require.NoError(t, b.qp.Admission().Consumed(1024))
 	p.settle(100 * units.Microsecond)
 	assert.Equal(t, Errored, a.qp.State())
@@ -338,8 +340,8 @@ func TestForgedCredits(t *testing.T) {
 	p, a, b, g, _ := creditPair(t, 16, defaults())
 	p.messages(a, b, 2, 1024)
 	p.settle(20 * units.Microsecond)
-	g.returned, g.askAt = 1, p.now
-	p.a.scheduleAnswer(a.qp)
+	g.returned, g.queryAt = 1, p.now
+	p.a.scheduleResponses(a.qp)
 	p.settle(10 * units.Microsecond)
 	assert.Equal(t, Errored, b.qp.State())
 	assert.EqualValues(t, 1, p.b.counters.CreditsForged)
@@ -418,7 +420,7 @@ func TestWritesTakeCredits(t *testing.T) {
 		p := newPair(t)
 		o := defaults()
 		a, b := o.make(t, p.a), o.make(t, p.b)
-		g, r := aCreditGate(), aReturner(16)
+		g, r := newCreditGate(), newCreditGranter(16)
 		g.terms.Writes, r.terms.Writes = have[0], have[1]
 		require.NoError(t, a.qp.admit(g))
 		require.NoError(t, b.qp.admit(nil, r))
@@ -449,7 +451,7 @@ func TestConsumeOnPost(t *testing.T) {
 	p := newPair(t)
 	a, b := o.make(t, p.a), o.make(t, p.b)
 	require.ErrorIs(t, b.qp.consumeOnPost(), ErrInvalid, "no granter")
-	g, r := aCreditGate(), aReturner(32)
+	g, r := newCreditGate(), newCreditGranter(32)
 	require.NoError(t, a.qp.admit(g))
 	require.NoError(t, b.qp.admit(nil, r))
 	require.NoError(t, b.qp.consumeOnPost())
@@ -459,14 +461,14 @@ func TestConsumeOnPost(t *testing.T) {
 	for i := range 4 {
 		b.recv(t, uint64(i), 0, 4096)
 	}
-	assert.Zero(t, r.done)
+	assert.Zero(t, r.consumed)
 	lines, posted := uint64(0), 4
 	for i, n := range sizes {
 		require.True(t, p.run(units.Second, func() bool {
 			for len(b.poll()) > posted-4 {
 				b.recv(t, uint64(posted), 0, 4096)
 				lines += linesOf(units.Bytes(sizes[posted-4]))
-				require.Equal(t, lines, r.done)
+				require.Equal(t, lines, r.consumed)
 				posted++
 			}
 			return a.qp.SendRoom() > 1
@@ -483,7 +485,7 @@ func TestConsumeOnPost(t *testing.T) {
 	}
 	p.await(a, len(sizes))
 	p.settle(units.Millisecond)
-	assert.Equal(t, g.taken, r.done)
+	assert.Equal(t, g.taken, r.consumed)
 	assert.Equal(t, g.taken, g.returned)
 	require.ErrorIs(t, b.qp.Admission().Consumed(1), ErrInvalid)
 	require.ErrorIs(t, b.qp.consumeOnPost(), ErrState)
@@ -492,7 +494,7 @@ func TestConsumeOnPost(t *testing.T) {
 	require.NoError(t, err)
 	o.srq, o.pd = srq, b.pd
 	c := o.make(t, p.b)
-	require.NoError(t, c.qp.admit(nil, aReturner(1)))
+	require.NoError(t, c.qp.admit(nil, newCreditGranter(1)))
 	require.ErrorIs(t, c.qp.consumeOnPost(), ErrInvalid)
 }
 
@@ -502,7 +504,7 @@ func TestAnswersReturnCredits(t *testing.T) {
 	for _, both := range []bool{true, false} {
 		p := newPair(t)
 		a, b := o.make(t, p.a), o.make(t, p.b)
-		g, r := aCreditGate(), aReturner(16)
+		g, r := newCreditGate(), newCreditGranter(16)
 		g.terms.Responses, r.terms.Responses = true, both
 		require.NoError(t, a.qp.admit(g))
 		require.NoError(t, b.qp.admit(nil, r))
@@ -531,17 +533,17 @@ func TestCreditsNeedThePeer(t *testing.T) {
 		grants  bool
 		offer   wire.Features
 	}{
-		{"both agree", aCreditGate(), aReturner(16), 0, 1, true, wire.FeatureCredit},
-		{"the peer knows of no credits", aCreditGate(), aReturner(16), wire.FeatureCredit, 0, false,
+		{"both agree", newCreditGate(), newCreditGranter(16), 0, 1, true, wire.FeatureCredit},
+		{"the peer knows of no credits", newCreditGate(), newCreditGranter(16),
+			wire.FeatureCredit, 0, false, wire.FeatureCredit},
+		{"the peer has none to give", newCreditGate(), nil, 0, 0, false, wire.FeatureCredit},
+		{"the peer has tokens to give", newCreditGate(), &plainGranter{}, 0, 0, false,
 			wire.FeatureCredit},
-		{"the peer has none to give", aCreditGate(), nil, 0, 0, false, wire.FeatureCredit},
-		{"the peer has tokens to give", aCreditGate(), &plainGranter{}, 0, 0, false,
-			wire.FeatureCredit},
-		{"tokens and credits", cc.AllOf(&plainGate{}, aCreditGate()), aReturner(16), 0, 1, true,
-			wire.FeatureCredit | wire.FeatureToken},
-		{"of tokens and credits, tokens", cc.AllOf(&plainGate{}, aCreditGate()),
+		{"tokens and credits", cc.AllOf(&plainGate{}, newCreditGate()), newCreditGranter(16), 0, 1,
+			true, wire.FeatureCredit | wire.FeatureToken},
+		{"of tokens and credits, tokens", cc.AllOf(&plainGate{}, newCreditGate()),
 			&plainGranter{window: 4096}, 0, 1, true, wire.FeatureCredit | wire.FeatureToken},
-		{"no lines", aCreditGate(), aReturner(0), 0, 0, false, wire.FeatureCredit},
+		{"no lines", newCreditGate(), newCreditGranter(0), 0, 0, false, wire.FeatureCredit},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -564,14 +566,14 @@ func TestCreditsNeedThePeer(t *testing.T) {
 	}
 	p := newPair(t)
 	a := defaults().make(t, p.a)
-	require.ErrorIs(t, a.qp.admit(nil, aReturner(1), aReturner(1)), ErrInvalid)
+	require.ErrorIs(t, a.qp.admit(nil, newCreditGranter(1), newCreditGranter(1)), ErrInvalid)
 	require.ErrorIs(t, a.qp.admit(nil, &plainGranter{}, &plainGranter{}), ErrInvalid)
 	for _, line := range []units.Bytes{0, 8, 48, 8192} {
-		require.ErrorIs(t, a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: line}}),
+		require.ErrorIs(t, a.qp.admit(nil, &plainCreditGranter{terms: cc.CreditTerms{Line: line}}),
 			ErrInvalid)
 	}
 	require.ErrorIs(t,
-		a.qp.admit(nil, &plainReturner{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
+		a.qp.admit(nil, &plainCreditGranter{terms: cc.CreditTerms{Line: 64, Lines: 1<<26 + 1}}),
 		ErrInvalid)
 	assert.False(t, a.qp.Stats().Admission.Active)
 }
@@ -581,8 +583,8 @@ func TestTokensAndCredits(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	a, b := o.make(t, p.a), o.make(t, p.b)
-	tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384}, aCreditGate(),
-		aReturner(32)
+	tokens, granter := &plainGate{}, &plainGranter{window: 16384}
+	credits, returner := newCreditGate(), newCreditGranter(32)
 	require.NoError(t, a.qp.admit(cc.AllOf(tokens, credits)))
 	require.NoError(t, b.qp.admit(nil, granter, returner))
 	o.offers = true
@@ -596,9 +598,9 @@ func TestTokensAndCredits(t *testing.T) {
 	p.await(a, 10)
 	assert.EqualValues(t, 20480, tokens.spent)
 	assert.EqualValues(t, 320, credits.taken)
-	assert.LessOrEqual(t, credits.most, uint64(32))
+	assert.LessOrEqual(t, credits.maxTaken, uint64(32))
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
-	for _, n := range tokens.heard {
+	for _, n := range tokens.received {
 		assert.Equal(t, cc.TOKEN, n.Kind)
 	}
 	p.conserved()

@@ -12,58 +12,59 @@ import (
 // message that is posted and each packet that leaves.
 func (a *admission) backlog() cc.Backlog {
 	qp := a.qp
-	waits := qp.snd.left() - qp.loss.flight()
-	waits -= qp.loss.behind()
+	waits := qp.snd.unackedBytes() - qp.loss.flight()
+	waits -= qp.loss.sackedBytes()
 	if a.reads > 0 {
-		waits -= a.toRead()
+		waits -= a.readBytesToRequest()
 	}
-	return cc.Backlog{Waits: max(0, waits), InFlight: qp.loss.flight() - a.reading}
+	return cc.Backlog{Waits: max(0, waits), InFlight: qp.loss.flight() - a.readInFlight}
 }
 
-// addReading adds size bytes, which may be negative, to what READs and atomics have in flight.
-func (a *admission) addReading(size units.Bytes) {
+// addReadInFlight adds size bytes, which may be negative, to what READs and atomics have in flight.
+func (a *admission) addReadInFlight(size units.Bytes) {
 	if a != nil {
-		a.reading = max(0, a.reading+size)
+		a.readInFlight = max(0, a.readInFlight+size)
 	}
 }
 
-// clearReading records that READs and atomics have nothing in flight any more.
-func (a *admission) clearReading() {
+// clearReadInFlight records that READs and atomics have nothing in flight any more.
+func (a *admission) clearReadInFlight() {
 	if a != nil {
-		a.reading = 0
+		a.readInFlight = 0
 	}
 }
 
-// toRead returns how many bytes READs and atomics have yet to request, or to request again.
-func (a *admission) toRead() units.Bytes {
+// readBytesToRequest returns how many bytes READs and atomics have yet to request, or to request
+// again.
+func (a *admission) readBytesToRequest() units.Bytes {
 	qp := a.qp
-	left := a.readBytes - a.reading
+	remaining := a.readBytes - a.readInFlight
 	if qp.snd.hasBegun() {
 		if w := qp.snd.oldest(); w.op.hasResponse() {
-			left -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
+			remaining -= qp.snd.span(w, 0, uint32(qp.loss.oldest().Sub(w.first)))
 		}
 	}
-	left -= qp.loss.behindReads()
-	return left
+	remaining -= qp.loss.sackedReadBytes()
+	return remaining
 }
 
 // admits reports whether the gate lets packet k of a SEND or WRITE leave.
-func (a *admission) admits(w *sendWQE, k uint32, again bool, now units.Time) bool {
+func (a *admission) admits(w *sendWQE, k uint32, retransmission bool, now units.Time) bool {
 	if a == nil || a.gate == nil {
 		return true
 	}
 	qp := a.qp
-	a.out = cc.Outgoing{Bytes: qp.snd.span(w, k, k+1), Again: again, Completes: w.op.completes(),
-		Backlog: a.backlog()}
+	a.outgoing = cc.Outgoing{Bytes: qp.snd.span(w, k, k+1), Again: retransmission,
+		Completes: w.op.completes(), Backlog: a.backlog()}
 	if k == 0 {
-		a.out.Message = units.Bytes(w.length)
+		a.outgoing.Message = units.Bytes(w.length)
 	}
-	if a.gate.Ready(&a.out, now) {
+	if a.gate.Ready(&a.outgoing, now) {
 		return true
 	}
-	if !a.shut {
-		a.shut, a.shutAt, a.heardAt = true, now, now
-		a.waited.Blocked++
+	if !a.blocked {
+		a.blocked, a.blockedAt, a.lastPeerActivity = true, now, now
+		a.waitStats.Blocked++
 		qp.ep.counters.Blocked++
 	}
 	qp.loss.expectTimer(now)
@@ -103,27 +104,27 @@ func (a *admission) openGrant(frame []byte, op wire.Opcode) int {
 	return grantTLVs
 }
 
-// passGate notifies the gate that the packet it has just admitted leaves. It returns the marks of
-// the packet's BTH.
-func (a *admission) passGate(now units.Time) (f wire.Flags) {
+// reportSentToGate notifies the gate that the packet it has just admitted leaves. It returns the
+// marks of the packet's BTH.
+func (a *admission) reportSentToGate(now units.Time) (f wire.Flags) {
 	// otherwise the timer is the oldest packet's, whatever other packets the tokens release
-	if a.reopen() && a.qp.loss.isOldestUnsent() {
+	if a.unblock() && a.qp.loss.isOldestUnsent() {
 		a.qp.loss.startTimer(now) // it ran for a control message of the peer
 	}
-	a.marks = a.gate.Sent(&a.out, now)
+	a.marks = a.gate.Sent(&a.outgoing, now)
 	a.qp.adm.scheduleGate() // its control message may have waited for this packet to leave
 	f = wire.MarkUnscheduled.When(a.marks.Set&cc.MarkUnscheduled != 0)
 	f |= wire.MarkWantsMore.When(a.marks.Set&cc.MarkWantsMore != 0)
 	return f | wire.MarkTokenMarked.When(a.marks.Set&cc.MarkTokenMarked != 0)
 }
 
-// onLeave notifies the gate, if there is one, that the packet it has just admitted leaves. It
+// onSent notifies the gate, if there is one, that the packet it has just admitted leaves. It
 // returns the marks of the packet's BTH.
-func (a *admission) onLeave(now units.Time) wire.Flags {
+func (a *admission) onSent(now units.Time) wire.Flags {
 	if a.gate == nil {
 		return 0
 	}
-	return a.passGate(now)
+	return a.reportSentToGate(now)
 }
 
 // trafficClass returns the traffic class of the packet that leaves if it differs from its flow's.
@@ -172,7 +173,7 @@ func (a *admission) scheduleGate() {
 		a.setTimer()
 	default:
 		qp.ep.gateDue = true
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
 }
 
@@ -192,3 +193,60 @@ func (a *admission) hasGateControl() bool {
 // gateKinds is how many kinds of control messages a gate may have at once: of tokens and
 // of credits.
 const gateKinds = 2
+
+// reportedOldest is the oldest packet, and since when the peer has reported it missing.
+type reportedOldest struct {
+	psn   wire.PSN
+	since units.Time // 0: never
+}
+
+// reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
+// since restartReport; first is true for the first report.
+func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
+	if s := &a.reportedOldest; s.psn != psn || s.since == 0 {
+		*s = reportedOldest{psn, now}
+		return 0, true
+	}
+	return now.Sub(a.reportedOldest.since), false
+}
+
+// restartReport restarts the time that reportedFor returns.
+func (a *admission) restartReport(now units.Time) { a.reportedOldest.since = now }
+
+// roundTrip measures round trips: of a packet that asked for an ACK and was sent once.
+type roundTrip struct {
+	psn    wire.PSN
+	sentAt units.Time // 0: no measurement is in progress
+	value  units.Duration
+}
+
+// defaultRTT is the round trip that is assumed before one was measured (IRN section 4.1: RTO_low,
+// which is longer than any of its network's).
+const defaultRTT = 100 * units.Microsecond
+
+func (t *roundTrip) rtt() units.Duration {
+	if t.value == 0 {
+		return defaultRTT
+	}
+	return t.value
+}
+
+func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
+	if t.sentAt == 0 {
+		t.psn, t.sentAt = psn, now
+	}
+}
+
+// end records that everything before una is acknowledged.
+func (t *roundTrip) end(una wire.PSN, now units.Time) {
+	if t.sentAt != 0 && t.psn.Before(una) {
+		t.value, t.sentAt = now.Sub(t.sentAt), 0
+	}
+}
+
+// cancel ends a measurement with psn, which was retransmitted.
+func (t *roundTrip) cancel(psn wire.PSN) {
+	if psn == t.psn {
+		t.sentAt = 0
+	}
+}

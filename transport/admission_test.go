@@ -21,26 +21,26 @@ import (
 // so much at a time, and both repeat every 50 us what was not answered.
 
 const (
-	grantAtATime = 4096
-	grantAgain   = 50 * units.Microsecond
+	grantSize   = 4096
+	repeatAfter = 50 * units.Microsecond
 )
 
-var errNonsense = errors.New("counter runs backwards")
+var errInvalidCounter = errors.New("counter runs backwards")
 
 type plainGate struct {
-	spent, limit uint32
-	next         units.Time
-	waits        units.Bytes
-	marks        cc.Marks
-	wants        cc.MarkSet
-	heard        []cc.ControlMessage
-	posted, lost units.Bytes
-	withData     bool
-	deaf         bool // ignores control messages
+	spent, limit   uint32
+	next           units.Time
+	waiting        units.Bytes
+	marks          cc.Marks
+	wants          cc.MarkSet
+	received       []cc.ControlMessage
+	posted, lost   units.Bytes
+	withData       bool
+	ignoresControl bool // ignores control messages
 }
 
 func (g *plainGate) Posted(n units.Bytes, b cc.Backlog, now units.Time) {
-	g.posted, g.waits, g.next = g.posted+n, b.Waits, now
+	g.posted, g.waiting, g.next = g.posted+n, b.Waits, now
 }
 
 func (g *plainGate) Ready(p *cc.Outgoing, _ units.Time) bool {
@@ -49,20 +49,20 @@ func (g *plainGate) Ready(p *cc.Outgoing, _ units.Time) bool {
 
 func (g *plainGate) Sent(p *cc.Outgoing, _ units.Time) cc.Marks {
 	g.spent += uint32(p.Bytes)
-	g.waits = p.Waits - p.Bytes
+	g.waiting = p.Waits - p.Bytes
 	return g.marks
 }
 
 func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
-	g.lost, g.waits, g.next = g.lost+n, b.Waits, now
+	g.lost, g.waiting, g.next = g.lost+n, b.Waits, now
 }
 
 func (g *plainGate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) error {
-	if !g.deaf {
-		g.heard = append(g.heard, *n)
+	if !g.ignoresControl {
+		g.received = append(g.received, *n)
 	}
-	if n.Limit > 1<<30 && !g.deaf {
-		return errNonsense
+	if n.Limit > 1<<30 && !g.ignoresControl {
+		return errInvalidCounter
 	}
 	if int32(n.Limit-g.limit) > 0 {
 		g.limit = n.Limit
@@ -71,9 +71,9 @@ func (g *plainGate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) 
 }
 
 func (g *plainGate) Emit(b cc.Backlog, now units.Time) (cc.ControlMessage, bool) {
-	g.waits, g.next = b.Waits, 0
+	g.waiting, g.next = b.Waits, 0
 	if b.Waits > 0 {
-		g.next = now.Add(grantAgain)
+		g.next = now.Add(repeatAfter)
 	}
 	return cc.ControlMessage{Kind: cc.RTS, Demand: g.spent + uint32(b.Waits), Spent: g.spent, CE: 3,
 		Seq: 9, Flags: cc.FlagEnd, WithData: g.withData}, true
@@ -83,39 +83,39 @@ func (g *plainGate) Next() units.Time  { return g.next }
 func (g *plainGate) Marks() cc.MarkSet { return g.wants }
 
 type plainGranter struct {
-	demand, limit uint32
-	window        uint32
-	came          uint32
-	missing       int
-	next          units.Time
-	seq           uint16
-	arrivals      []cc.Arrival
-	heard         []cc.ControlMessage
-	queue         int
-	rank          int
-	releases      units.Bytes
-	algorithm     cc.Algorithm
-	reporter      cc.Reporter
-	decisions     []cc.Decision
-	deaf          bool
+	demand, limit  uint32
+	window         uint32
+	arrived        uint32
+	missing        int
+	next           units.Time
+	seq            uint16
+	arrivals       []cc.Arrival
+	received       []cc.ControlMessage
+	queue          int
+	rank           int
+	releases       units.Bytes
+	algorithm      cc.Algorithm
+	reporter       cc.Reporter
+	decisions      []cc.Decision
+	ignoresControl bool
 }
 
 func (g *plainGranter) Arrived(a *cc.Arrival, now units.Time) {
-	if !g.deaf {
+	if !g.ignoresControl {
 		g.arrivals = append(g.arrivals, *a)
 	}
-	g.came += uint32(a.Bytes)
-	g.more(now)
+	g.arrived += uint32(a.Bytes)
+	g.setNext(now)
 }
 
-func (g *plainGranter) more(now units.Time) {
+func (g *plainGranter) setNext(now units.Time) {
 	switch {
-	case g.limit == g.demand && g.came >= g.limit:
+	case g.limit == g.demand && g.arrived >= g.limit:
 		g.next = 0
-	case g.limit != g.demand && g.limit-min(g.came, g.limit) < g.window:
+	case g.limit != g.demand && g.limit-min(g.arrived, g.limit) < g.window:
 		g.next = now
 	default:
-		g.next = now.Add(grantAgain)
+		g.next = now.Add(repeatAfter)
 	}
 }
 
@@ -123,26 +123,26 @@ func (g *plainGranter) Missing(n int, _ units.Bytes, _ units.Time) { g.missing +
 func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
 
 func (g *plainGranter) Receive(n *cc.ControlMessage, now units.Time) error {
-	if !g.deaf {
-		g.heard = append(g.heard, *n)
+	if !g.ignoresControl {
+		g.received = append(g.received, *n)
 	}
-	if n.Demand > 1<<30 && !g.deaf {
-		return errNonsense
+	if n.Demand > 1<<30 && !g.ignoresControl {
+		return errInvalidCounter
 	}
 	if int32(n.Demand-g.demand) > 0 {
 		g.demand = n.Demand
 	}
-	g.came = max(g.came, n.Spent)
+	g.arrived = max(g.arrived, n.Spent)
 	g.next = now // an answer, in any case
 	return nil
 }
 
 func (g *plainGranter) Emit(incomplete bool, now units.Time) (cc.ControlMessage, bool) {
-	if g.limit-min(g.came, g.limit) < g.window {
-		g.limit += min(grantAtATime, g.demand-g.limit)
+	if g.limit-min(g.arrived, g.limit) < g.window {
+		g.limit += min(grantSize, g.demand-g.limit)
 	}
 	g.seq++
-	g.more(now)
+	g.setNext(now)
 	return cc.ControlMessage{Kind: cc.TOKEN, Limit: g.limit, Seq: g.seq, Priority: 5,
 		Missing: incomplete, Releases: g.releases, TrafficClass: 44<<2 | wire.ECNECT0,
 		Classed: true}, true
@@ -187,14 +187,15 @@ func TestAdmission(t *testing.T) {
 	assert.EqualValues(t, size, g.posted)
 	assert.EqualValues(t, size, r.limit, "what was granted is what was asked for")
 	assert.EqualValues(t, size, g.spent)
-	assert.Zero(t, g.waits)
+	assert.Zero(t, g.waiting)
 	assert.Len(t, r.arrivals, (size+1023)/1024)
 	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
 		r.arrivals[0])
-	assert.Equal(t, cc.RTS, r.heard[0].Kind)
+	assert.Equal(t, cc.RTS, r.received[0].Kind)
 	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
-		Flags: cc.FlagEnd}, r.heard[0])
-	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
+		Flags: cc.FlagEnd}, r.received[0])
+	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5},
+		g.received[0])
 	var first wire.Packet
 	for i, frame := range p.lb.sent { // the token before everything that it releases
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
@@ -294,7 +295,7 @@ func TestTokensAcknowledge(t *testing.T) {
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	assert.EqualValues(t, size, g.spent)
 	assert.EqualValues(t, packets/ackEvery, p.b.counters.AcksSent)
-	assert.LessOrEqual(t, most, units.Bytes(2*grantAtATime))
+	assert.LessOrEqual(t, most, units.Bytes(2*grantSize))
 }
 
 // A silent peer is detected though nothing is in flight; one that replies and grants nothing is
@@ -357,9 +358,9 @@ func TestGrantsOnPackets(t *testing.T) {
 
 // A packet that did not arrive is reported missing, once; also after an RTS that took the path of
 // the data.
-func TestMissingIsTold(t *testing.T) {
+func TestMissingIsReported(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
-	g.limit, r.demand, r.limit, r.came = 1<<20, 1<<20, 1<<20, 1<<20
+	g.limit, r.demand, r.limit, r.arrived = 1<<20, 1<<20, 1<<20, 1<<20
 	n := 0
 	p.la.tamper = func([]byte) int {
 		if n++; n == 3 {
@@ -381,7 +382,7 @@ func TestMissingIsTold(t *testing.T) {
 	a.write(t, b, 3000)
 	p.settle(2 * units.Microsecond)
 	g.next = p.now
-	p.a.scheduleAnswer(a.qp)
+	p.a.scheduleResponses(a.qp)
 	p.settle(5 * units.Microsecond)
 	assert.Equal(t, 3, r.missing)
 	p.la.tamper = nil
@@ -451,12 +452,12 @@ func TestTokensAreDropped(t *testing.T) {
 }
 
 // Impossible control messages have no effect, from either end.
-func TestForgedNotices(t *testing.T) {
+func TestForgedControlMessages(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Microsecond)
-	heard := len(g.heard)
+	received := len(g.received)
 	forge := func(op wire.Opcode, tag uint16, psn wire.PSN, body func([]byte), n int) {
 		frame := make([]byte, 256)
 		ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, n)
@@ -484,7 +485,7 @@ func TestForgedNotices(t *testing.T) {
 	forge(wire.RTS, a.tag(), 100, func(b []byte) { extension.RTS(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
-	assert.LessOrEqual(t, len(g.heard), heard+2)
+	assert.LessOrEqual(t, len(g.received), received+2)
 	forge(wire.Token, a.tag(), 99, token(4096, 0), 0)
 	p.settle(10 * units.Microsecond)
 	assert.EqualValues(t, 3000, g.spent)
@@ -505,7 +506,7 @@ func TestGranterReports(t *testing.T) {
 	b.connect(t, o, a)
 	s.on = func(*cc.Event, units.Time) { s.decision.Window = 9000 }
 	r.reporter.Report(&cc.Event{Kind: cc.ACK, Packets: 3}, p.now)
-	assert.Len(t, s.heard, 1)
+	assert.Len(t, s.events, 1)
 	assert.EqualValues(t, 9000, r.decisions[1].Window)
 	s.on = func(*cc.Event, units.Time) { s.decision.Window, s.decision.WakeAt = 1, 0 }
 	s.decision.WakeAt = p.now.Add(units.Microsecond)
@@ -522,7 +523,7 @@ func admitted() sideOptions {
 	o := defaults()
 	o.features = wire.FeatureToken
 	o.admit = func() (cc.Gate, cc.Granter) {
-		return &plainGate{deaf: true}, &plainGranter{window: 65536, deaf: true}
+		return &plainGate{ignoresControl: true}, &plainGranter{window: 65536, ignoresControl: true}
 	}
 	return o
 }
@@ -537,7 +538,7 @@ func offered() sideOptions {
 // credited returns the options of a stream with so many credits.
 func credited(lines uint32) sideOptions {
 	o := offered()
-	o.admit = func() (cc.Gate, cc.Granter) { return aCreditGate(), aReturner(lines) }
+	o.admit = func() (cc.Gate, cc.Granter) { return newCreditGate(), newCreditGranter(lines) }
 	return o
 }
 
@@ -570,7 +571,7 @@ func BenchmarkAdmission(b *testing.B) {
 			o.mtu, o.sges = 4*units.KiB, 1
 			p, as, bs := crossedPair(b, o, 1)
 			p.tick = 2 * pace.Slot // otherwise rounds would be spent waiting for the wheel
-			s := newStream(p, as[0], bs[0], c.op, grantAtATime)
+			s := newStream(p, as[0], bs[0], c.op, grantSize)
 			b.ReportAllocs()
 			for b.Loop() {
 				s.burst(packet.Burst)
@@ -591,7 +592,7 @@ func TestGranterEnds(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPair(t)
-			late := &lateController{}
+			late := &pendingController{}
 			p.b.cc = late
 			o := defaults()
 			a, b := o.make(t, p.a), o.make(t, p.b)
@@ -611,14 +612,14 @@ func TestGranterEnds(t *testing.T) {
 	}
 }
 
-// lateController reports changes when a test wants, as one on a NIC may: also of a flow that has
+// pendingController reports changes when a test wants, as one on a NIC may: also of a flow that has
 // ended.
-type lateController struct {
+type pendingController struct {
 	cc.Inline
 	flows []cc.Flow
 }
 
-func (c *lateController) Changed() (f cc.Flow, some bool) {
+func (c *pendingController) Changed() (f cc.Flow, ok bool) {
 	if len(c.flows) == 0 {
 		return c.Inline.Changed()
 	}
@@ -635,9 +636,9 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	p.b.info.LinkRate = 100 * units.Mbps
 	var sides, remote [2]*side
 	for i := range sides {
-		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, deaf: true}
+		r := &plainGranter{window: 1 << 20, releases: 5000, rank: 7 * i, ignoresControl: true}
 		sides[i], remote[i] = o.make(t, p.a), o.make(t, p.b)
-		require.NoError(t, sides[i].qp.admit(&plainGate{deaf: true}, nil))
+		require.NoError(t, sides[i].qp.admit(&plainGate{ignoresControl: true}, nil))
 		require.NoError(t, remote[i].qp.admit(nil, r))
 		sides[i].connect(t, o, remote[i])
 		remote[i].connect(t, o, sides[i])
@@ -648,7 +649,7 @@ func TestLowRanksAreNotStarved(t *testing.T) {
 	}
 	p.settle(units.Millisecond)
 	sides[0].write(t, remote[0], 1000)
-	require.False(t, p.run(longestWait-units.Millisecond, func() bool {
+	require.False(t, p.run(maxRankWait-units.Millisecond, func() bool {
 		return len(sides[0].poll()) > 0
 	}))
 	require.True(t, p.run(3*units.Millisecond, func() bool { return len(sides[0].poll()) > 0 }))

@@ -32,39 +32,39 @@ func (a *admission) stats() (s admissionStats) {
 	if a == nil {
 		return s
 	}
-	s = a.waited
+	s = a.waitStats
 	s.Active = true
-	if a.shut {
-		s.BlockedTime += a.qp.ep.now.Sub(a.shutAt)
+	if a.blocked {
+		s.BlockedTime += a.qp.ep.now.Sub(a.blockedAt)
 	}
 	s.Messages = a.qp.snd.waiting()
 	return s
 }
 
-// reopen ends the wait at the gate. It reports whether anything waited.
-func (a *admission) reopen() bool {
-	if !a.shut {
+// unblock ends the wait at the gate. It reports whether anything waited.
+func (a *admission) unblock() bool {
+	if !a.blocked {
 		return false
 	}
-	a.shut = false
-	waited := a.qp.ep.now.Sub(a.shutAt)
-	a.waited.BlockedTime += waited
-	a.qp.ep.counters.BlockedNS += uint64(waited / units.Nanosecond)
+	a.blocked = false
+	blocked := a.qp.ep.now.Sub(a.blockedAt)
+	a.waitStats.BlockedTime += blocked
+	a.qp.ep.counters.BlockedNS += uint64(blocked / units.Nanosecond)
 	return true
 }
 
-// gatePatience is the least time that a peer may be silent while a queue pair waits for its tokens
-// or credits. Without an answer, package tocc's gates and granters repeat a question up to 4 ms
-// apart, or after four times the peer's response time. A peer that replies is alive, however slow
-// its program is.
-const gatePatience = 150 * units.Millisecond
+// minGateTimeout is the least time that a peer may be silent while a queue pair waits for its
+// tokens or credits. Without an answer, package tocc's gates and granters repeat a question up to
+// 4 ms apart, or after four times the peer's response time. A peer that replies is alive, however
+// slow its program is.
+const minGateTimeout = 150 * units.Millisecond
 
 // onGateTimeout handles a timeout of a queue pair whose oldest packet waits at the gate. The queue
 // pair fails when the peer has been silent for as long as all retransmissions of a packet take.
 func (a *admission) onGateTimeout(now units.Time) {
 	qp := a.qp
 	e := qp.ep
-	if now.Sub(a.heardAt) > max(gatePatience, qp.loss.patienceInAll()) {
+	if now.Sub(a.lastPeerActivity) > max(minGateTimeout, qp.loss.totalRetryTime()) {
 		qp.loss.countTimeout()
 		e.counters.RetriesExceeded++
 		qp.failHead(StatusRetryExcErr)
@@ -74,17 +74,11 @@ func (a *admission) onGateTimeout(now units.Time) {
 	e.scheduleRequests(qp)
 }
 
-// isOldestUnsent reports whether the oldest unacknowledged packet is not in flight.
-func (loss *lossRecovery) isOldestUnsent() bool {
-	qp := loss.conn()
-	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
-}
-
 // isAtGate reports whether the oldest unacknowledged packet waits at the gate and for nothing else.
 // A packet that has its tokens may still not fit the window, next to packets that wait behind it at
 // the peer.
 func (a *admission) isAtGate(now units.Time) bool {
-	if a == nil || !a.shut {
+	if a == nil || !a.blocked {
 		return false
 	}
 	qp := a.qp
@@ -104,7 +98,7 @@ func (qp *QueuePair) cancelWaiting() (n int) {
 		return 0
 	}
 	n = qp.snd.cancelWaiting()
-	qp.cong.updateClaim()
+	qp.cong.updateBacklogged()
 	if n == 0 || qp.state == Errored { // a completion was lost
 		return n
 	}
@@ -123,7 +117,7 @@ func (a *admission) onCancelled() {
 	}
 	qp := a.qp
 	if !qp.snd.hasNext() && (!qp.loss.isRecovering() || !qp.loss.hasLost()) {
-		a.reopen()
+		a.unblock()
 	}
 	a.gate.Lost(0, a.backlog(), qp.ep.now)
 	a.scheduleGate()

@@ -75,7 +75,7 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 		}
 		a, b := o.make(t, p.a), o.make(t, p.b)
 		tokens, granter, credits, returner := &plainGate{}, &plainGranter{window: 16384},
-			aCreditGate(), aReturner(64)
+			newCreditGate(), newCreditGranter(64)
 		gate := cc.AllOf(credits)
 		if s%3 == 0 {
 			gate = cc.AllOf(tokens, credits)
@@ -143,7 +143,7 @@ func TestCancelWaitingWithLoss(t *testing.T) {
 		}
 		require.Equal(t, want, came, "seed %d", s)
 		require.Equal(t, ReadyToSend, a.qp.State(), "seed %d", s)
-		require.Equal(t, credits.taken, returner.done, "seed %d", s)
+		require.Equal(t, credits.taken, returner.consumed, "seed %d", s)
 		require.Equal(t, cc.Backlog{}, a.qp.adm.backlog(), "seed %d", s)
 		require.Zero(t, a.qp.snd.cold().pending, "seed %d", s)
 	}

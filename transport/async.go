@@ -51,5 +51,5 @@ func (e *Endpoint) async(ev AsyncEvent) {
 		return
 	}
 	e.asyncs = append(e.asyncs, ev)
-	e.news = true
+	e.hasEvents = true
 }

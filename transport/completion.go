@@ -164,7 +164,7 @@ func (cq *CompletionQueue) next() *WorkCompletion {
 // add adds the completion that next returned.
 func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 	cq.tail++
-	cq.ep.news = true
+	cq.ep.hasEvents = true
 	if cq.armed != notifyNone &&
 		(cq.armed == notifyAny || solicited || wc.Status != StatusSuccess) {
 		cq.armed = notifyNone

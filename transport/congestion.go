@@ -43,7 +43,7 @@ type congestionCold struct {
 
 // clear resets everything but the algorithm's newest window.
 func (cong *congestion) clear() {
-	cong.unpace()
+	cong.removeFromLimiter()
 	cong.dropAckEcho()
 	cong.dropSendTimes()
 	cong.dropProber()
@@ -107,8 +107,8 @@ func (cong *congestion) hasProber() bool { return cong.probing }
 // hasTiming reports whether ACKs report residence times of packets that ask for it.
 func (cong *congestion) hasTiming() bool { return cong.timing }
 
-// asksTiming reports whether packets ask for their residence time at the peer.
-func (cong *congestion) asksTiming() bool { return cong.timing && cong.events.Has(cc.RTT) }
+// requestsTiming reports whether packets ask for their residence time at the peer.
+func (cong *congestion) requestsTiming() bool { return cong.timing && cong.events.Has(cc.RTT) }
 
 // isClockedByAcks reports whether the algorithm takes events of acknowledgements.
 func (cong *congestion) isClockedByAcks() bool { return cong.events&acknowledgements != 0 }
@@ -128,14 +128,14 @@ func (cong *congestion) onSent(size uint32) {
 
 // setNewWork sets whether something was posted to an idle queue pair that the algorithm does not
 // know of yet.
-func (cong *congestion) setNewWork(fresh bool) { cong.hasNewWork = fresh }
+func (cong *congestion) setNewWork(hasNewWork bool) { cong.hasNewWork = hasNewWork }
 
 // hasNewWorkToReport reports whether the algorithm must be notified of new work.
 func (cong *congestion) hasNewWorkToReport() bool { return cong.hasNewWork }
 
 // setMaxInFlight bounds the window; 0 means no bound.
-func (cong *congestion) setMaxInFlight(most units.Bytes) {
-	cong.cold().maxInFlight = uint32(min(most, math.MaxUint32))
+func (cong *congestion) setMaxInFlight(limit units.Bytes) {
+	cong.cold().maxInFlight = uint32(min(limit, math.MaxUint32))
 }
 
 // allowance returns by how much timeouts are longer for a peer that at times does not poll.
@@ -155,11 +155,13 @@ func (cong *congestion) countMark() {
 	cong.cold().markedCE++
 }
 
-// seenMarks returns how many of the peer's requests arrived marked.
-func (cong *congestion) seenMarks() uint32 { return cong.cold().echo.seen }
+// receivedMarks returns how many of the peer's requests arrived marked.
+func (cong *congestion) receivedMarks() uint32 { return cong.cold().echo.marks }
 
-// seenBolt returns the counts of Bolt's flags on the peer's requests.
-func (cong *congestion) seenBolt() extension.BoltCounts { return cong.cold().echo.bolt.seen }
+// receivedBolt returns the counts of Bolt's flags on the peer's requests.
+func (cong *congestion) receivedBolt() extension.BoltCounts {
+	return cong.cold().echo.bolt.received
+}
 
 func (cong *congestion) addStats(s *QPStats) {
 	s.CNPs, s.MarkedCE = cong.cold().cnps, cong.cold().markedCE
@@ -185,4 +187,34 @@ func (cong *congestion) report(ev cc.Event, now units.Time) {
 		qp.loss.flight(), qp.snd.outstanding()
 	e.cc.Report(&e.event, now)
 	cong.applyNewDecision()
+}
+
+// applyNewDecision applies the newest decision of congestion control.
+func (cong *congestion) applyNewDecision() {
+	qp := cong.conn()
+	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
+		cong.applyDecision(d)
+	}
+}
+
+func (cong *congestion) applyDecision(d cc.Decision) {
+	qp := cong.conn()
+	cong.window, cong.hold = d.Window, d.Hold || d.Window <= 0
+	if cong.bolt {
+		cong.cold().echo.bolt.tags = d.Tags
+	}
+	cong.setRate(d.Rate)
+	if cong.hold {
+		cong.cancelPacing()
+		cong.updateBacklogged()
+	}
+	if cong.probing || d.ProbeAt != 0 {
+		cong.requestProbe(d.ProbeAt)
+	}
+	if limit := cong.cold().maxInFlight; limit > 0 {
+		cong.window = min(cong.window, units.Bytes(limit))
+	}
+	if qp.snd.hasNext() || qp.loss.isRecovering() {
+		qp.ep.scheduleRequests(qp)
+	}
 }

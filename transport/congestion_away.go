@@ -8,14 +8,14 @@ type peerAway uint16
 
 const (
 	awayGrain = 16 * units.Microsecond
-	// longestAway bounds how much longer a peer can make a timeout.
-	longestAway = 50 * units.Millisecond
+	// maxAway bounds how much longer a peer can make a timeout.
+	maxAway = 50 * units.Millisecond
 )
 
 // onSample applies a sample whose peer did not poll for the time away while it had the packet.
 func (p *peerAway) onSample(away units.Duration) {
-	if told := peerAway(min(away, longestAway) / awayGrain); told > *p && away > longestPhase {
-		*p = told
+	if sample := peerAway(min(away, maxAway) / awayGrain); sample > *p && away > maxPhase {
+		*p = sample
 	} else if *p > 0 {
 		*p -= max(1, *p/512)
 	}

@@ -13,13 +13,13 @@ import (
 func TestPeerAway(t *testing.T) {
 	const ms = units.Millisecond
 	for _, c := range []struct {
-		name string
-		told []units.Duration
-		want units.Duration
+		name    string
+		samples []units.Duration
+		want    units.Duration
 	}{
 		{"nothing was reported", nil, 0},
 		{"never away", []units.Duration{0, 0, 0}, 0},
-		{"as long as a phase takes: that is work", []units.Duration{longestPhase}, 0},
+		{"as long as a phase takes: that is work", []units.Duration{maxPhase}, 0},
 		{"longer", []units.Duration{208 * us}, 2 * 208 * us},
 		{"in grains of 16 us", []units.Duration{223 * us}, 2 * 208 * us},
 		{"the longest counts", []units.Duration{8 * ms, 16 * ms, 16 * ms}, 32*ms - 2*16*us},
@@ -30,7 +30,7 @@ func TestPeerAway(t *testing.T) {
 			0, 0, 0}, 0},
 	} {
 		var p peerAway
-		for _, away := range c.told {
+		for _, away := range c.samples {
 			p.onSample(away)
 		}
 		assert.Equal(t, c.want, p.allowance(), c.name)

@@ -14,29 +14,29 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// bolter is an algorithm that takes switches' events. It records its events, and requests the given
-// flags.
-type bolter struct {
+// boltAlgorithm is an algorithm that takes switches' events. It records its events, and requests
+// the given flags.
+type boltAlgorithm struct {
 	tags   cc.BoltFlags
 	window units.Bytes
-	heard  []cc.Event
+	events []cc.Event
 }
 
-func (*bolter) Events() cc.EventSet { return cc.Events(cc.ACK, cc.RTT, cc.CST, cc.TX) }
+func (*boltAlgorithm) Events() cc.EventSet { return cc.Events(cc.ACK, cc.RTT, cc.CST, cc.TX) }
 
-func (b *bolter) Start(units.Time) cc.Decision {
+func (b *boltAlgorithm) Start(units.Time) cc.Decision {
 	return cc.Decision{Window: b.window, Tags: b.tags}
 }
 
-func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
+func (b *boltAlgorithm) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind != cc.TX {
-		b.heard = append(b.heard, *ev)
+		b.events = append(b.events, *ev)
 	}
 	return b.Start(now)
 }
 
-// boltPair is a connection controlled by a bolter. Its request frames pass through an emulated
-// switch.
+// boltPair is a connection controlled by a boltAlgorithm. Its request frames pass through an
+// emulated switch.
 func boltPair(t *testing.T, algorithm cc.Algorithm, sack uint16,
 	at func(frame []byte, flags extension.Bolt)) (p *pair, a, b *side) {
 	p = newPair(t)
@@ -67,7 +67,7 @@ func TestBoltFlags(t *testing.T) {
 // Each request for AI marks one packet.
 func TestBoltFlagsOnPackets(t *testing.T) {
 	var sent []extension.BoltFlags
-	h := &bolter{window: 3 * 1024, tags: cc.BoltAI}
+	h := &boltAlgorithm{window: 3 * 1024, tags: cc.BoltAI}
 	p, a, b := boltPair(t, h, 0, func(_ []byte, f extension.Bolt) {
 		sent = append(sent, f.Flags())
 		h.tags = 0
@@ -92,7 +92,7 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 func TestBoltComesBack(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		n := 0
-		h := &bolter{window: units.MiB}
+		h := &boltAlgorithm{window: units.MiB}
 		p, a, b := boltPair(t, h, sack, func(_ []byte, f extension.Bolt) {
 			switch n++; n % 4 {
 			case 1:
@@ -108,7 +108,7 @@ func TestBoltComesBack(t *testing.T) {
 		p.await(a, 1)
 		require.Equal(t, 40, n)
 		increases, packets, last := 0, 0, cc.SRC{}
-		for _, ev := range h.heard {
+		for _, ev := range h.events {
 			increases += ev.Increases
 			packets += ev.Packets
 			require.Equal(t, ev.Increases > 0, ev.Bolt&cc.BoltINC != 0)
@@ -128,7 +128,7 @@ func TestBoltComesBack(t *testing.T) {
 func TestBoltSurvivesLostACKs(t *testing.T) {
 	seed := testSeed(t)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	h := &bolter{window: 1024}
+	h := &boltAlgorithm{window: 1024}
 	p, a, b := boltPair(t, h, 512, func([]byte, extension.Bolt) {})
 	p.lb.tamper = func(frame []byte) int { return rng.IntN(2) }
 	a.qp.cong.applyDecision(cc.Decision{Window: 8 * 1024})
@@ -136,7 +136,7 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 	a.write(t, b, 60*1024)
 	p.await(a, 1)
 	increases := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.events {
 		increases += ev.Increases
 	}
 	require.GreaterOrEqual(t, increases, 52,
@@ -147,7 +147,7 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 // A switch's report is an event at once, with the send time of its packet.
 func TestSwitchReports(t *testing.T) {
 	var left units.Time
-	h := &bolter{window: units.MiB}
+	h := &boltAlgorithm{window: units.MiB}
 	var p *pair
 	report := extension.QueueReport{Drain: 5 * units.Microsecond, Rate: 400 * units.Gbps}
 	spoil := func([]byte) {}
@@ -166,8 +166,8 @@ func TestSwitchReports(t *testing.T) {
 	})
 	a.write(t, b, 64)
 	p.await(a, 1)
-	require.NotEmpty(t, h.heard)
-	ev := h.heard[0]
+	require.NotEmpty(t, h.events)
+	ev := h.events[0]
 	require.Equal(t, cc.CST, ev.Kind)
 	require.Equal(t, cc.SRC{Drain: report.Drain, Rate: report.Rate, Sent: left}, ev.SRC)
 	require.EqualValues(t, 64, ev.InFlight, "before the ACK")
@@ -191,7 +191,7 @@ func TestSwitchReports(t *testing.T) {
 			p.IPv4().UpdateChecksum()
 		}, &p.a.counters.DropPeer},
 	} {
-		left, h.heard = 0, nil
+		left, h.events = 0, nil
 		spoil = func(frame []byte) {
 			var pkt wire.Packet
 			require.NoError(t, pkt.Parse(frame))
@@ -202,7 +202,7 @@ func TestSwitchReports(t *testing.T) {
 		a.write(t, b, 64)
 		p.await(a, 1)
 		require.Equal(t, before+1, *c.count, name)
-		for _, ev := range h.heard {
+		for _, ev := range h.events {
 			require.NotEqual(t, cc.CST, ev.Kind, name)
 		}
 	}
@@ -216,7 +216,7 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureINT | wire.FeatureTiming} {
 		p := newPair(t)
 		o := defaults()
-		o.algorithm, o.features = &bolter{window: units.MiB}, features
+		o.algorithm, o.features = &boltAlgorithm{window: units.MiB}, features
 		a, b := p.connected(o)
 		p.la.record = true
 		a.write(t, b, 3000)

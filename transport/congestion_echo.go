@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
@@ -12,21 +13,21 @@ import (
 // own packets are reported to congestion control. A queue pair borrows an ackEcho when there is
 // first something to echo.
 type ackEcho struct {
-	seen  uint32     // marks on the peer's requests
+	marks uint32     // marks on the peer's requests
 	cnp   bool       // a CNP is due
 	cnpAt units.Time // when the next one may leave
 
-	timed wire.PSN // the newest of the peer's packets that asked for its residence time
-	ttl   uint8    // its TTL on arrival
-	asked bool     // the next ACK must report it
-	came  presence // when it arrived
+	timedPSN  wire.PSN // the newest of the peer's packets that asked for its residence time
+	ttl       uint8    // its TTL on arrival
+	timingDue bool     // the next ACK must report it
+	arrival   arrival  // when it arrived
 
 	telemetry *telemetry // of the peer's packets
 	bolt      *bolt
-	probe     probed
+	probe     receivedProbe
 
-	echoed uint32 // marks on our requests, as the peer has echoed them
-	news   uint32 // marks on our requests and on responses to us, not reported yet
+	echoed   uint32 // marks on our requests, as the peer has echoed them
+	newMarks uint32 // marks on our requests and on responses to us, not reported yet
 }
 
 // onMarked handles a request that arrived marked.
@@ -34,10 +35,10 @@ func (cong *congestion) onMarked(now units.Time) {
 	qp := cong.conn()
 	e, m := qp.ep, cong.ackEcho()
 	cong.countMark()
-	m.seen++
+	m.marks++
 	if !cong.ecnEcho && !now.Before(m.cnpAt) {
 		m.cnpAt, m.cnp = now.Add(e.cnpInterval), true
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 	}
 }
 
@@ -45,23 +46,23 @@ func (cong *congestion) onMarked(now units.Time) {
 // for its path.
 func (cong *congestion) onMarkedResponse() {
 	cong.countMark()
-	cong.ackEcho().news++
+	cong.ackEcho().newMarks++
 }
 
 // onMarksEchoed applies the peer's count of our requests that arrived marked. An ACK that was
 // overtaken by a newer one has a lower count, which is ignored.
-func (cong *congestion) onMarksEchoed(all uint32) {
+func (cong *congestion) onMarksEchoed(marked uint32) {
 	m := cong.ackEcho()
-	if news := int32(all - m.echoed); news > 0 {
-		m.echoed = all
-		m.news += uint32(news)
+	if increase := int32(marked - m.echoed); increase > 0 {
+		m.echoed = marked
+		m.newMarks += uint32(increase)
 	}
 }
 
 // takeNewMarks returns how many of the packets that are now acknowledged were marked.
 func (cong *congestion) takeNewMarks(packets uint32) (n uint32) {
 	if m := cong.cold().echo; m != nil {
-		n, m.news = min(m.news, packets), 0
+		n, m.newMarks = min(m.newMarks, packets), 0
 	}
 	return n
 }
@@ -69,7 +70,7 @@ func (cong *congestion) takeNewMarks(packets uint32) (n uint32) {
 func (cong *congestion) ackEcho() *ackEcho {
 	qp := cong.conn()
 	if cong.cold().echo == nil {
-		cong.cold().echo = qp.ep.ackEchoes.borrow()
+		cong.cold().echo = qp.ep.ackEchoes.get()
 		*cong.cold().echo = ackEcho{}
 	}
 	return cong.cold().echo
@@ -79,12 +80,12 @@ func (cong *congestion) dropAckEcho() {
 	qp := cong.conn()
 	if cong.cold().echo != nil {
 		if t := cong.cold().echo.telemetry; t != nil {
-			qp.ep.telemetries.giveBack(t)
+			qp.ep.telemetries.put(t)
 		}
 		if b := cong.cold().echo.bolt; b != nil {
-			qp.ep.bolts.giveBack(b)
+			qp.ep.bolts.put(b)
 		}
-		qp.ep.ackEchoes.giveBack(cong.cold().echo)
+		qp.ep.ackEchoes.put(cong.cold().echo)
 		cong.cold().echo = nil
 	}
 }
@@ -116,8 +117,26 @@ func (cong *congestion) sendCNP() bool {
 
 // echoLen returns how many bytes of TLVs an ACK needs to echo marks.
 func (cong *congestion) echoLen() int {
-	if cong.cold().echo == nil || cong.cold().echo.seen == 0 || !cong.ecnEcho {
+	if cong.cold().echo == nil || cong.cold().echo.marks == 0 || !cong.ecnEcho {
 		return 0
 	}
 	return extension.ECNEchoLen
+}
+
+// receiveCNP handles a congestion notification packet (annex A17.9.3).
+func (cong *congestion) receiveCNP(p *wire.Packet) {
+	qp := cong.conn()
+	e := qp.ep
+	switch {
+	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
+		e.counters.DropState++
+	case !p.SrcIs(&qp.tmpl):
+		e.counters.DropPeer++
+	case !samePartition(p.PKey, qp.pkey):
+		e.counters.DropPKey++
+	default:
+		e.counters.CNPs++
+		cong.cold().cnps++
+		cong.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.loss.oldest())}, e.now)
+	}
 }

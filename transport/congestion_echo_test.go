@@ -10,15 +10,15 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hearer is an algorithm that records its events.
-type hearer struct {
-	wants cc.EventSet
-	heard []cc.Event
+// eventRecorder is an algorithm that records its events.
+type eventRecorder struct {
+	kinds  cc.EventSet
+	events []cc.Event
 }
 
-func (h *hearer) Events() cc.EventSet { return h.wants }
-func (h *hearer) On(ev *cc.Event, _ units.Time) cc.Decision {
-	h.heard = append(h.heard, *ev)
+func (h *eventRecorder) Events() cc.EventSet { return h.kinds }
+func (h *eventRecorder) On(ev *cc.Event, _ units.Time) cc.Decision {
+	h.events = append(h.events, *ev)
 	return cc.Decision{Window: units.MiB}
 }
 
@@ -39,9 +39,10 @@ func (l *link) marking(marks func() bool) {
 
 // marked makes a connection whose requester takes the given events, over a link that marks every
 // n-th packet.
-func marked(t *testing.T, echo bool, n int, wants ...cc.Kind) (p *pair, a, b *side, h *hearer) {
+func marked(t *testing.T, echo bool, n int, kinds ...cc.Kind) (p *pair, a, b *side,
+	h *eventRecorder) {
 	p = newPair(t)
-	h = &hearer{wants: cc.Events(wants...)}
+	h = &eventRecorder{kinds: cc.Events(kinds...)}
 	o := defaults()
 	o.algorithm = h
 	if echo {
@@ -54,8 +55,8 @@ func marked(t *testing.T, echo bool, n int, wants ...cc.Kind) (p *pair, a, b *si
 	return p, a, b, h
 }
 
-func (h *hearer) sum() (packets, marks int) {
-	for _, ev := range h.heard {
+func (h *eventRecorder) sum() (packets, marks int) {
+	for _, ev := range h.events {
 		packets += ev.Packets
 		marks += ev.Marked
 	}
@@ -88,7 +89,7 @@ func TestMarksAreEchoed(t *testing.T) {
 		require.Equal(t, (100+resent)/4, marks, "%d packets sent again", resent)
 		require.EqualValues(t, marks, p.b.counters.MarkedCE)
 		require.Zero(t, p.b.counters.CNPsSent)
-		for _, ev := range h.heard {
+		for _, ev := range h.events {
 			require.Equal(t, ev.Marked > 0, ev.Kind == cc.ECN, "%+v", ev)
 		}
 	}
@@ -104,7 +105,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		if c.interval != cc.CNPInterval {
 			p.b.cnpInterval = c.interval
 		}
-		h := &hearer{wants: cc.Events(cc.CNP)}
+		h := &eventRecorder{kinds: cc.Events(cc.CNP)}
 		o := defaults()
 		o.kind, o.algorithm = c.kind, h
 		a, b := p.connected(o)
@@ -121,7 +122,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		every := (c.interval + each - 1) / each // how many messages later the next CNP may leave
 		require.InDelta(t, int(200/every), p.b.counters.CNPsSent, 1)
 		require.EqualValues(t, p.b.counters.CNPsSent, p.a.counters.CNPs)
-		require.Len(t, h.heard, int(p.a.counters.CNPs))
+		require.Len(t, h.events, int(p.a.counters.CNPs))
 		require.EqualValues(t, 200, p.b.counters.MarkedCE)
 		for _, frame := range p.lb.sent {
 			var pkt wire.Packet
@@ -213,8 +214,8 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
-		require.Len(t, h.heard, 1)
-		require.Equal(t, c.want, h.heard[0].Kind)
-		require.Equal(t, 1, h.heard[0].Marked)
+		require.Len(t, h.events, 1)
+		require.Equal(t, c.want, h.events[0].Kind)
+		require.Equal(t, 1, h.events[0].Marked)
 	}
 }

@@ -35,8 +35,8 @@ func (cong *congestion) setRate(rate units.BitRate) {
 	}
 }
 
-// unpace removes the queue pair and its rate from the limiter.
-func (cong *congestion) unpace() {
+// removeFromLimiter removes the queue pair and its rate from the limiter.
+func (cong *congestion) removeFromLimiter() {
 	qp := cong.conn()
 	cong.cold().rate, cong.rated = 0, false
 	if qp.ep.limiter != nil {
@@ -44,18 +44,18 @@ func (cong *congestion) unpace() {
 	}
 }
 
-// leavePace withdraws the queue pair's next packet, which may not leave after all, from the
+// cancelPacing withdraws the queue pair's next packet, which may not leave after all, from the
 // limiter.
-func (cong *congestion) leavePace() {
+func (cong *congestion) cancelPacing() {
 	qp := cong.conn()
 	if cong.isPaced() {
 		qp.ep.limiter.Leave(uint32(cong.flow))
 	}
 }
 
-// awaitPace makes a paced queue pair wait for the start time of its next packet, if it may send
+// waitForPace makes a paced queue pair wait for the start time of its next packet, if it may send
 // one.
-func (cong *congestion) awaitPace(now units.Time) {
+func (cong *congestion) waitForPace(now units.Time) {
 	qp := cong.conn()
 	if size, ok := qp.snd.nextPacket(now); ok {
 		qp.ep.limiter.Wait(uint32(cong.flow), size, now)
@@ -70,16 +70,16 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	}
 	for f, some := e.limiter.Head(now); some && sent < budget; f, some = e.limiter.Head(now) {
 		qp := e.qps.find(e.flows[f])
-		n, again := qp.snd.transmit(now, 1)
+		n, more := qp.snd.transmit(now, 1)
 		sent += n
-		if n == 0 && again {
+		if n == 0 && more {
 			break // the port has no room
 		}
 		if !qp.cong.isPaced() { // any longer
 			e.scheduleRequests(qp)
 			continue
 		}
-		if size, ok := qp.snd.nextPacket(now); ok && again {
+		if size, ok := qp.snd.nextPacket(now); ok && more {
 			e.limiter.Again(f, size)
 		} else {
 			e.limiter.Leave(f)
@@ -88,17 +88,18 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 	return sent
 }
 
-// departed is the packets that an unpaced queue pair sent in one turn, which are reported as one TX
-// event: an event for each would take a tenth of the time in which a 4 KB packet is built. A paced
-// flow sends, and reports, packet by packet. So does a flow with Bolt, which marks each packet, and
-// one without acknowledgements, which would have nothing left to report once a message is complete.
-type departed struct {
+// sentBatch is the packets that an unpaced queue pair sent in one turn, which are reported as one
+// TX event: an event for each would take a tenth of the time in which a 4 KB packet is built. A
+// paced flow sends, and reports, packet by packet. So does a flow with Bolt, which marks each
+// packet, and one without acknowledgements, which would have nothing left to report once a message
+// is complete.
+type sentBatch struct {
 	first   wire.PSN
 	packets uint32
 	bytes   units.Bytes
 }
 
-func (d *departed) add(first wire.PSN, packets, bytes uint32) {
+func (d *sentBatch) add(first wire.PSN, packets, bytes uint32) {
 	if d.packets == 0 {
 		d.first = first
 	}
@@ -109,7 +110,7 @@ func (d *departed) add(first wire.PSN, packets, bytes uint32) {
 // addSent adds n PSNs from first on to the packets to report.
 func (cong *congestion) addSent(first wire.PSN, n, size uint32, now units.Time) {
 	qp := cong.conn()
-	qp.ep.departed.add(first, n, size)
+	qp.ep.sentBatch.add(first, n, size)
 	if cong.isPaced() || cong.bolt || qp.Type != RC {
 		cong.reportSent(now)
 	}
@@ -118,36 +119,9 @@ func (cong *congestion) addSent(first wire.PSN, n, size uint32, now units.Time) 
 // reportSent reports the packets that left since the last report to congestion control.
 func (cong *congestion) reportSent(now units.Time) {
 	e := cong.conn().ep
-	if d := e.departed; d.packets > 0 {
-		e.departed = departed{}
+	if d := e.sentBatch; d.packets > 0 {
+		e.sentBatch = sentBatch{}
 		cong.report(cc.Event{Kind: cc.TX, PSN: uint32(d.first), Packets: int(d.packets),
 			Bytes: d.bytes}, now)
 	}
-}
-
-// nextPacket returns how many bytes the next packet carries, or asks for; ok is false if it may not
-// leave, whatever the pace. transmit checks what nextPacket does not.
-func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
-	qp := snd.conn()
-	switch {
-	case qp.loss.isWaitingRNR() || qp.cong.isHeld():
-		return 0, false
-	case qp.loss.isRecovering() && qp.loss.hasLost():
-		return units.Bytes(qp.mtu), qp.cong.hasRoom(qp.mtu) &&
-			qp.loss.maySendLost() &&
-			qp.adm.admitsLost(now)
-	case snd.next == snd.posted:
-		return 0, false
-	}
-	w := snd.at(snd.next)
-	size = units.Bytes(w.length - snd.packet<<qp.mtuShift)
-	first := min(size, units.Bytes(qp.mtu))
-	if w.op.hasResponse() {
-		size = min(size, units.Bytes(snd.readRoom())<<qp.mtuShift)
-	} else {
-		size = first
-	}
-	return size, qp.loss.hasWindow(uint32(first)) && (w.op.hasResponse() || qp.adm.admitsNext(w,
-		snd.packet,
-		now))
 }

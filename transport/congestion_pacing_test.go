@@ -121,11 +121,11 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 		o.algorithm = &cc.Fixed{Window: c.window, Rate: c.rate}
 		a, b := p.connected(o)
 		fill(b.mem, 9)
-		var asked []units.Bytes
+		var requested []units.Bytes
 		p.la.tamper = func(frame []byte) int {
 			var pkt wire.Packet
 			if pkt.Parse(frame) == nil && pkt.Op == wire.RCReadRequest {
-				asked = append(asked, units.Bytes(pkt.RETH().Len.Get()))
+				requested = append(requested, units.Bytes(pkt.RETH().Len.Get()))
 			}
 			return 1
 		}
@@ -136,8 +136,8 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.Equal(t, b.mem[:size], a.mem[:size])
-		require.Equal(t, c.piece, asked[0], "%+v", c)
-		require.LessOrEqual(t, slices.Max(asked), c.piece, "%+v", c)
+		require.Equal(t, c.piece, requested[0], "%+v", c)
+		require.LessOrEqual(t, slices.Max(requested), c.piece, "%+v", c)
 		if c.rate > 0 {
 			require.GreaterOrEqual(t, p.now.Sub(start), c.rate.Duration(size-c.piece), "%+v", c)
 		}
@@ -149,17 +149,17 @@ func TestPacedReadAsksInPieces(t *testing.T) {
 	}
 }
 
-// riser is an algorithm whose flow first waits for long, and then not at all.
-type riser struct {
+// rateStep is an algorithm whose flow first waits for long, and then not at all.
+type rateStep struct {
 	at        units.Time
 	low, high units.BitRate
 }
 
-func (*riser) Events() cc.EventSet { return cc.Events(cc.TIMER) }
-func (r *riser) Start(units.Time) cc.Decision {
+func (*rateStep) Events() cc.EventSet { return cc.Events(cc.TIMER) }
+func (r *rateStep) Start(units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB, Rate: r.low, WakeAt: r.at}
 }
-func (r *riser) On(*cc.Event, units.Time) cc.Decision {
+func (r *rateStep) On(*cc.Event, units.Time) cc.Decision {
 	return cc.Decision{Window: units.MiB, Rate: r.high}
 }
 
@@ -177,7 +177,7 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 		p := newPair(t)
 		o := defaults()
 		o.timeout = 0
-		o.algorithm = &riser{at: at, low: low, high: c.high}
+		o.algorithm = &rateStep{at: at, low: low, high: c.high}
 		a, b := p.connected(o)
 		p.run(units.Microsecond, func() bool { return false })
 		left := p.departures()
@@ -195,7 +195,7 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 }
 
 // Poll returns the deadline of the timer that runs, and not of one that has been moved or stopped.
-func TestPollAnswersTheTimerThatRuns(t *testing.T) {
+func TestPollReturnsTheTimerThatRuns(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.timeout = 10 // 4.2 ms
@@ -554,7 +554,7 @@ func (d *departures) On(ev *cc.Event, _ units.Time) cc.Decision {
 }
 
 // The packets that an unpaced flow sends in a turn are one TX event; a paced flow's are one each.
-func TestDeparturesOfATurn(t *testing.T) {
+func TestSentBatch(t *testing.T) {
 	for _, c := range []struct {
 		rate units.BitRate
 		want []int

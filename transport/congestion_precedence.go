@@ -19,19 +19,19 @@ type precedence struct {
 
 // rankedFlow is a flow with a virtual priority.
 type rankedFlow struct {
-	rank   int
-	peer   *rankedPeer // nil: not connected
-	claims bool        // it has something to send, and may send it
-	waits  bool        // it waits for flows of higher priority
+	rank       int
+	peer       *rankedPeer // nil: not connected
+	backlogged bool        // it has something to send, and may send it
+	waiting    bool        // it waits for flows of higher priority
 }
 
 // rankedPeer is a destination of such flows.
 type rankedPeer struct {
-	addr    netip.Addr
-	flows   int
-	claims  map[int]int // by rank: how many flows have something to send
-	top     int         // the highest of these ranks; -1 if there is none
-	waiting []*QueuePair
+	addr       netip.Addr
+	flows      int
+	backlogged map[int]int // by rank: how many flows have something to send
+	topRank    int         // the highest of these ranks; -1 if there is none
+	waiting    []*QueuePair
 }
 
 // rank records the priority that an algorithm gives a flow.
@@ -65,7 +65,7 @@ func (cong *congestion) joinPeer(addr netip.Addr) {
 	}
 	peer := p.peers[addr]
 	if peer == nil {
-		peer = &rankedPeer{addr: addr, claims: map[int]int{}, top: -1}
+		peer = &rankedPeer{addr: addr, backlogged: map[int]int{}, topRank: -1}
 		p.peers[addr] = peer
 	}
 	peer.flows++
@@ -84,8 +84,8 @@ func (cong *congestion) leavePeer() {
 		return
 	}
 	peer := f.peer
-	f.claim(false, qp.ep)
-	f.peer, f.waits = nil, false
+	f.setBacklogged(false, qp.ep)
+	f.peer, f.waiting = nil, false
 	// the flow ID may become another flow's
 	peer.waiting = slices.DeleteFunc(peer.waiting, func(w *QueuePair) bool { return w == qp })
 	if peer.flows--; peer.flows == 0 {
@@ -105,61 +105,61 @@ func (cong *congestion) mustYield() bool {
 	if f == nil || f.peer == nil {
 		return false
 	}
-	f.claim(cong.mayClaim(), qp.ep)
-	if f.peer.top <= f.rank {
+	f.setBacklogged(cong.isBacklogged(), qp.ep)
+	if f.peer.topRank <= f.rank {
 		return false
 	}
-	if !f.waits {
-		f.waits = true
+	if !f.waiting {
+		f.waiting = true
 		f.peer.waiting = append(f.peer.waiting, qp)
 	}
 	return true
 }
 
-// updateClaim updates whether the queue pair has something to send.
-func (cong *congestion) updateClaim() {
+// updateBacklogged updates whether the queue pair has something to send.
+func (cong *congestion) updateBacklogged() {
 	qp := cong.conn()
 	if p := qp.ep.precedence; p != nil {
 		if f := p.flows[cong.flow]; f != nil && f.peer != nil {
-			f.claim(cong.mayClaim(), qp.ep)
+			f.setBacklogged(cong.isBacklogged(), qp.ep)
 		}
 	}
 }
 
-// mayClaim reports whether the queue pair has something to send that only a window, a rate or lack
-// of room in the port holds back.
-func (cong *congestion) mayClaim() bool {
+// isBacklogged reports whether the queue pair has something to send that only a window, a rate or
+// lack of room in the port holds back.
+func (cong *congestion) isBacklogged() bool {
 	qp := cong.conn()
 	return qp.state == ReadyToSend && qp.snd.hasNext() && !cong.hold &&
-		!qp.loss.isWaitingRNR() && !qp.adm.isShut() && qp.isResolved()
+		!qp.loss.isWaitingRNR() && !qp.adm.isBlocked() && qp.isResolved()
 }
 
-// claim updates whether the flow has something to send. When no flow of the highest rank has, it
-// schedules the queue pairs that waited for them.
-func (f *rankedFlow) claim(claims bool, e *Endpoint) {
+// setBacklogged updates whether the flow has something to send. When no flow of the highest rank
+// has, it schedules the queue pairs that waited for them.
+func (f *rankedFlow) setBacklogged(backlogged bool, e *Endpoint) {
 	peer := f.peer
-	if claims == f.claims {
+	if backlogged == f.backlogged {
 		return
 	}
-	if f.claims = claims; claims {
-		peer.claims[f.rank]++
-		peer.top = max(peer.top, f.rank)
+	if f.backlogged = backlogged; backlogged {
+		peer.backlogged[f.rank]++
+		peer.topRank = max(peer.topRank, f.rank)
 		return
 	}
-	if peer.claims[f.rank]--; peer.claims[f.rank] > 0 {
+	if peer.backlogged[f.rank]--; peer.backlogged[f.rank] > 0 {
 		return
 	}
-	delete(peer.claims, f.rank)
-	if peer.top != f.rank {
+	delete(peer.backlogged, f.rank)
+	if peer.topRank != f.rank {
 		return
 	}
-	peer.top = -1
-	for rank := range peer.claims {
-		peer.top = max(peer.top, rank)
+	peer.topRank = -1
+	for rank := range peer.backlogged {
+		peer.topRank = max(peer.topRank, rank)
 	}
 	for _, qp := range peer.waiting {
-		if w := e.precedence.flows[qp.cong.flowID()]; w != nil && w.waits {
-			w.waits = false
+		if w := e.precedence.flows[qp.cong.flowID()]; w != nil && w.waiting {
+			w.waiting = false
 			e.scheduleRequests(qp)
 		}
 	}

@@ -209,7 +209,7 @@ func reversed(order []int) []int {
 
 // The flow ID of a flow that is destroyed while it waits may be another flow's, which must not be
 // forgotten then.
-func TestPrecedenceOfANameThatIsUsedAgain(t *testing.T) {
+func TestPrecedenceOfAReusedFlowID(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.timeout = 20
@@ -253,7 +253,7 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	mine := o
 	mine.algorithm = &ranked{steered: steered{decision: cc.Decision{Window: 4 * units.KiB}}}
 	elsewhere, other := mine.make(t, p.a), o.make(t, p.b)
-	plain, plainly := p.connected(o)
+	plain, plainPeer := p.connected(o)
 	attr := QPAttr{PathMTU: units.KiB, RecvPSN: 100, MaxDestRdAtomic: 1, SendPSN: 100, Timeout: 20,
 		RetryCount: 7}
 	attr.Path, attr.DestQPN = AddressVector{IP: netip.MustParseAddr("10.0.0.3")}, other.qp.Num
@@ -266,7 +266,7 @@ func TestPrecedenceIsOfOnePeer(t *testing.T) {
 	as[0].write(t, bs[0], 1<<16)
 	as[1].write(t, bs[1], 1024)
 	elsewhere.write(t, other, 1024)
-	plain.write(t, plainly, 1024)
+	plain.write(t, plainPeer, 1024)
 	p.settle(500 * us)
 	assert.Empty(t, as[1].poll(), "to the same peer")
 	assert.Len(t, elsewhere.poll(), 1, "to another one")
@@ -304,11 +304,11 @@ func TestNoPrecedence(t *testing.T) {
 func TestPrecedenceAllocatesNothing(t *testing.T) {
 	o := defaults()
 	o.sges = 1
-	o.algorithm = &ranked{steered: steered{deaf: true,
+	o.algorithm = &ranked{steered: steered{discards: true,
 		decision: cc.Decision{Window: 16 * units.KiB}}, rank: 3}
 	p, as, bs := crossedPair(t, o, 1)
 	low := o
-	low.algorithm = &ranked{steered: steered{deaf: true,
+	low.algorithm = &ranked{steered: steered{discards: true,
 		decision: cc.Decision{Window: 16 * units.KiB}}}
 	a, b := low.make(t, p.a), defaults().make(t, p.b)
 	a.connect(t, low, b)

@@ -22,41 +22,41 @@ import (
 // At most one probe is outstanding. A queue pair borrows a prober from the first probe that its
 // algorithm requests to the last.
 type prober struct {
-	asked     units.Time // the time last requested; 0: none
-	at        units.Time // when the next probe leaves; 0: none requested, or due
-	due       bool       // it leaves as soon as possible
-	seq       uint8      // of the newest probe sent
-	leftAt    units.Time // when that left; 0: it is not outstanding
-	departure uint32     // the endpoint's departure in which it left
-	lostAt    units.Time // when it counts as lost; 0: never
+	requestedAt units.Time // the time last requested; 0: none
+	at          units.Time // when the next probe leaves; 0: none requested, or due
+	due         bool       // it leaves as soon as possible
+	seq         uint8      // of the newest probe sent
+	sentAt      units.Time // when that left; 0: it is not outstanding
+	txRound     uint32     // the endpoint's round in which it left
+	lostAt      units.Time // when it counts as lost; 0: never
 	// when the first of the probes left that had no answer since; 0: the newest had, or none left
-	silent units.Time
-	lost   uint32 // how many of these were lost
+	unansweredSince units.Time
+	lost            uint32 // how many of these were lost
 }
 
-// askProbe applies the time at which congestion control requests a probe.
-func (cong *congestion) askProbe(at units.Time) {
+// requestProbe applies the time at which congestion control requests a probe.
+func (cong *congestion) requestProbe(at units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if p == nil {
 		if at == 0 || qp.Type != RC || qp.state != ReadyToSend && qp.state != SQDrained {
 			return
 		}
-		p = qp.ep.probers.borrow()
+		p = qp.ep.probers.get()
 		*p = prober{}
 		cong.cold().prober, cong.probing = p, true
 	}
-	if at == p.asked {
+	if at == p.requestedAt {
 		return
 	}
-	p.asked, p.at, p.due = at, at, false
+	p.requestedAt, p.at, p.due = at, at, false
 	qp.setTimer()
-	cong.restProber()
+	cong.releaseIdleProber()
 }
 
-// restProber gives the prober back when no probe is requested or outstanding.
-func (cong *congestion) restProber() {
-	if p := cong.cold().prober; p.asked == 0 && p.leftAt == 0 {
+// releaseIdleProber gives the prober back when no probe is requested or outstanding.
+func (cong *congestion) releaseIdleProber() {
+	if p := cong.cold().prober; p.requestedAt == 0 && p.sentAt == 0 {
 		cong.dropProber()
 	}
 }
@@ -64,23 +64,23 @@ func (cong *congestion) restProber() {
 func (cong *congestion) dropProber() {
 	qp := cong.conn()
 	if cong.probing {
-		qp.ep.probers.giveBack(cong.cold().prober)
+		qp.ep.probers.put(cong.cold().prober)
 		cong.cold().prober, cong.probing = nil, false
 	}
 }
 
-// probeTimer handles what is due of a probe.
-func (cong *congestion) probeTimer(now units.Time) {
+// onProbeTimer handles what is due of a probe.
+func (cong *congestion) onProbeTimer(now units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if p.at != 0 && !p.at.After(now) {
 		p.at, p.due = 0, true
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
-	if p.leftAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
-		p.leftAt, p.lostAt = 0, 0
+	if p.sentAt != 0 && p.lostAt != 0 && !p.lostAt.After(now) {
+		p.sentAt, p.lostAt = 0, 0
 		qp.ep.counters.ProbesLost++
-		if p.lost++; cong.peerIsGone(now) {
+		if p.lost++; cong.isPeerDead(now) {
 			qp.ep.counters.RetriesExceeded++
 			qp.failHead(StatusRetryExcErr)
 			return
@@ -88,30 +88,30 @@ func (cong *congestion) probeTimer(now units.Time) {
 		if cong.events.Has(cc.RTO) {
 			cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(qp.loss.oldest()), Probe: true}, now)
 		}
-		cong.probeEnded()
+		cong.onProbeEnded()
 	}
 }
 
-// peerIsGone reports whether a flow that only probes, though it has something to send, has had no
+// isPeerDead reports whether a flow that only probes, though it has something to send, has had no
 // answer for as long as all retransmissions of a packet take. Nothing else would end such a flow:
 // its packets wait.
-func (cong *congestion) peerIsGone(now units.Time) bool {
+func (cong *congestion) isPeerDead(now units.Time) bool {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if qp.snd.isIdle() { // nothing waits
-		p.silent, p.lost = 0, 0
+		p.unansweredSince, p.lost = 0, 0
 		return false
 	}
-	return qp.loss.isDrained() && qp.loss.mayGiveUp(p.lost) &&
-		now.Sub(p.silent) >= max(gatePatience, qp.loss.patienceInAll())
+	return qp.loss.isDrained() && qp.loss.isRetryExceeded(p.lost) &&
+		now.Sub(p.unansweredSince) >= max(minGateTimeout, qp.loss.totalRetryTime())
 }
 
-// probeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
+// onProbeEnded lets the next probe leave, or gives the prober back, when a probe is no longer
 // outstanding.
-func (cong *congestion) probeEnded() {
+func (cong *congestion) onProbeEnded() {
 	if cong.probing {
 		cong.scheduleDueProbe()
-		cong.restProber()
+		cong.releaseIdleProber()
 	}
 }
 
@@ -132,23 +132,15 @@ func (cong *congestion) mayProbe() bool {
 		return false
 	}
 	p := cong.cold().prober
-	return p.due && (cong.cold().probes || p.leftAt == 0 && qp.loss.isDrained()) &&
+	return p.due && (cong.cold().probes || p.sentAt == 0 && qp.loss.isDrained()) &&
 		(qp.state == ReadyToSend || qp.state == SQDrained)
-}
-
-// isDrained reports whether nothing is in flight that the peer would acknowledge: everything has
-// been acknowledged, or counts as lost.
-func (loss *lossRecovery) isDrained() bool {
-	qp := loss.conn()
-	return loss.una == loss.sndMax || qp.snd.nextPSN() == loss.una || loss.recovery != nil &&
-		loss.inFlight == 0
 }
 
 // scheduleDueProbe schedules a probe that waited until nothing was in flight.
 func (cong *congestion) scheduleDueProbe() {
 	qp := cong.conn()
 	if cong.mayProbe() {
-		qp.ep.scheduleAnswer(qp)
+		qp.ep.scheduleResponses(qp)
 	}
 }
 
@@ -176,12 +168,12 @@ func (cong *congestion) sendProbe(now units.Time) bool {
 	b.SetLen(total)
 	e.push(qp.class)
 	e.counters.ProbesSent++
-	if p.silent == 0 {
-		p.silent = now
+	if p.unansweredSince == 0 {
+		p.unansweredSince = now
 	}
-	p.due, p.leftAt, p.lostAt, p.departure = false, now, 0, e.rounds.departure()
+	p.due, p.sentAt, p.lostAt, p.txRound = false, now, 0, e.rounds.txRound()
 	p.seq++
-	e.stake.ask(now)
+	e.responseWait.onSent(now)
 	if rto := qp.loss.shortTimeout(); rto != units.Forever {
 		p.lostAt = now.Add(rto)
 	}
@@ -202,26 +194,27 @@ func (cong *congestion) receiveProbe(p *wire.Packet) {
 		e.counters.DropProbeRate++
 	default:
 		copy(m.probe.field[:], extension.ProbeField(p.Body()))
-		m.probe.ttl, m.probe.tos, m.probe.came, m.probe.here = p.TTL(), p.TOS(), e.arrived, true
-		e.scheduleAnswer(qp)
+		m.probe.ttl, m.probe.tos = p.TTL(), p.TOS()
+		m.probe.arrival, m.probe.pending = e.arrived, true
+		e.scheduleResponses(qp)
 	}
 }
 
-// probeReach is how far the PSN of a control packet may be from the PSN that it refers to.
-const probeReach = 1 << 16
+// maxPSNDistance is how far the PSN of a control packet may be from the PSN that it refers to.
+const maxPSNDistance = 1 << 16
 
-// plausible reports whether psn is within probeReach of near.
+// plausible reports whether psn is within maxPSNDistance of near.
 func plausible(psn, near wire.PSN) bool {
 	d := psn.Sub(near)
-	return -probeReach <= d && d <= probeReach
+	return -maxPSNDistance <= d && d <= maxPSNDistance
 }
 
-// probed is the peer's newest probe.
-type probed struct {
+// receivedProbe is the peer's newest probe.
+type receivedProbe struct {
 	field    [extension.ProbeLen]byte
 	ttl, tos uint8
-	here     bool // not answered yet
-	came     presence
+	pending  bool // not answered yet
+	arrival  arrival
 	next     units.Time // when another one may be answered
 }
 
@@ -229,9 +222,9 @@ type probed struct {
 // 8.2 µs, a short round trip.
 const probeInterval = 128 * units.Nanosecond
 
-// hasProbeToAnswer reports whether a probe of the peer is to be answered.
-func (cong *congestion) hasProbeToAnswer() bool {
-	return cong.cold().echo != nil && cong.cold().echo.probe.here
+// hasProbeToAck reports whether a probe of the peer is to be answered.
+func (cong *congestion) hasProbeToAck() bool {
+	return cong.cold().echo != nil && cong.cold().echo.probe.pending
 }
 
 // sendProbeAck acknowledges the peer's probe. It returns false when the port has no room.
@@ -248,13 +241,13 @@ func (cong *congestion) sendProbeAck() bool {
 	frame := room[:total]
 	wire.View[wire.XCH](frame[ext:]).Set(qp.sendTag, 0)
 	echo := extension.ProbeEcho(frame[ext+wire.XCHLen:][:extension.ProbeEchoLen])
-	echo.Set(m.field[:], e.now.Sub(m.came.at), m.came.at, m.ttl, m.tos)
-	echo.SetGap(m.came.gap)
+	echo.Set(m.field[:], e.now.Sub(m.arrival.at), m.arrival.at, m.ttl, m.tos)
+	echo.SetGap(m.arrival.gap)
 	qp.tmpl.SetFrameTOS(frame, qp.rcv.ackTOS())
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(packet.ClassAck)
-	m.here, m.next = false, e.now.Add(probeInterval)
+	m.pending, m.next = false, e.now.Add(probeInterval)
 	e.counters.ProbesAnswered++
 	return true
 }
@@ -263,36 +256,37 @@ func (cong *congestion) sendProbeAck() bool {
 func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 	qp := cong.conn()
 	e, echo := qp.ep, extension.ProbeEcho(p.Body())
-	f, out := echo.Field(), cong.cold().prober
+	f, own := echo.Field(), cong.cold().prober
 	switch {
 	case qp.state != ReadyToSend && qp.state != SQDrained:
 		e.counters.DropState++
 	case f.Mode() != extension.ProbeResponse || !plausible(p.PSN, qp.loss.oldest()) ||
 		!p.PSN.Before(qp.loss.highest()):
 		e.counters.DropProbe++
-	case out == nil || out.leftAt == 0 || f.Seq() != out.seq || f.Left() != probeStamp(out.leftAt):
+	case own == nil || own.sentAt == 0 || f.Seq() != own.seq ||
+		f.Left() != probeTimestamp(own.sentAt):
 		e.counters.DropStaleProbe++
 	default:
-		cong.probeAnswered(echo)
+		cong.onProbeResponse(echo)
 	}
 }
 
-// probeStamp returns t as the field of a probe has it.
-func probeStamp(t units.Time) units.Duration {
+// probeTimestamp returns t as the field of a probe has it.
+func probeTimestamp(t units.Time) units.Duration {
 	return t.Sub(0) / units.Nanosecond & (1<<48 - 1) * units.Nanosecond
 }
 
-// probeAnswered reports to congestion control how long a probe took. The echo is nil from a peer
+// onProbeResponse reports to congestion control how long a probe took. The echo is nil from a peer
 // without the extension.
-func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
+func (cong *congestion) onProbeResponse(echo extension.ProbeEcho) {
 	qp := cong.conn()
 	e, p := qp.ep, cong.cold().prober
 	ev := cc.Event{Kind: cc.RTT, PSN: uint32(qp.loss.oldest()), Probe: true,
-		Delay: e.now.Sub(p.leftAt)}
-	h := e.here(p.departure)
+		Delay: e.now.Sub(p.sentAt)}
+	h := e.localDelay(p.txRound)
 	if echo != nil {
-		if h.there(echo.Residence(), echo.Gap(), 0); h.endpoint <= ev.Delay {
-			ev.OneWay, ev.Hops = oneWay(p.leftAt, echo.Arrived()), max(0,
+		if h.addRemote(echo.Residence(), echo.Gap(), 0); h.endpoint <= ev.Delay {
+			ev.OneWay, ev.Hops = oneWay(p.sentAt, echo.Arrived()), max(0,
 				int(qp.tmpl.TTL())-int(echo.TTL()))
 		} else {
 			e.counters.BadTiming++
@@ -302,30 +296,30 @@ func (cong *congestion) probeAnswered(echo extension.ProbeEcho) {
 		h.endpoint = 0
 	}
 	h.fill(&ev)
-	p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
+	p.sentAt, p.lostAt, p.unansweredSince, p.lost = 0, 0, 0, 0
 	e.counters.ProbeAnswers++
 	qp.setTimer()
 	if cong.events.Has(cc.RTT) {
 		cong.report(ev, e.now)
 	}
-	cong.probeEnded()
+	cong.onProbeEnded()
 }
 
-// isProbeAnswer reports whether an ACK or NAK is a peer's answer to a probe without the extension,
-// and handles it as such. Once data has left behind the probe, the acknowledgements cannot be told
-// apart, and need not be: acknowledgements of data are samples.
-func (cong *congestion) isProbeAnswer() bool {
+// isProbeResponse reports whether an ACK or NAK is a peer's answer to a probe without the
+// extension, and handles it as such. Once data has left behind the probe, the acknowledgements
+// cannot be told apart, and need not be: acknowledgements of data are samples.
+func (cong *congestion) isProbeResponse() bool {
 	qp := cong.conn()
 	p := cong.cold().prober
-	if p.leftAt == 0 || cong.cold().probes {
+	if p.sentAt == 0 || cong.cold().probes {
 		return false
 	}
 	if !qp.loss.isDrained() {
-		p.leftAt, p.lostAt, p.silent, p.lost = 0, 0, 0, 0
+		p.sentAt, p.lostAt, p.unansweredSince, p.lost = 0, 0, 0, 0
 		qp.setTimer()
-		cong.probeEnded()
+		cong.onProbeEnded()
 		return false
 	}
-	cong.probeAnswered(nil)
+	cong.onProbeResponse(nil)
 	return true
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// plainly returns the options of a connection to a peer without probes; with SACK bits it is an
-// older peer of ours.
-func plainly(sack uint16) sideOptions {
+// withoutProbes returns the options of a connection to a peer without probes; with SACK bits it is
+// an older peer of ours.
+func withoutProbes(sack uint16) sideOptions {
 	o := probing()
 	o.features, o.sack = 0, sack
 	return o
 }
 
-// chain requests n probes one after another, each some time after an answer.
-func (s *steered) chain(n int, now units.Time, after func()) {
+// probeRepeatedly requests n probes one after another, each some time after an answer.
+func (s *steered) probeRepeatedly(n int, now units.Time, after func()) {
 	s.on = func(ev *cc.Event, now units.Time) {
 		switch n--; {
 		case !ev.Probe:
@@ -43,7 +43,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		for _, op := range []Op{OpSend, OpWrite, OpWriteImm, OpRead} {
 			t.Run(fmt.Sprint(op, sack), func(t *testing.T) {
-				p, a, b, s := steeredPair(t, plainly(sack))
+				p, a, b, s := steeredPair(t, withoutProbes(sack))
 				from, to := a, b
 				if op == OpRead {
 					from, to = b, a
@@ -61,13 +61,13 @@ func TestProbesInsideAMessage(t *testing.T) {
 					RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 				p.settle(60 * units.Microsecond)
 				require.EqualValues(t, 0, s.decision.Window, "stopped")
-				left := a.qp.snd.left()
+				left := a.qp.snd.unackedBytes()
 				require.Less(t, left, units.Bytes(size))
 				require.NotZero(t, left)
 				una, ePSN := a.qp.loss.una, b.qp.rcv.ePSN
 
 				p.la.sent = nil
-				s.chain(n, p.now, func() { s.decision.Window = units.MiB })
+				s.probeRepeatedly(n, p.now, func() { s.decision.Window = units.MiB })
 				p.run(units.Millisecond, func() bool { return len(s.probes()) == n })
 				require.Equal(t, una, a.qp.loss.una)
 				require.Equal(t, ePSN, b.qp.rcv.ePSN)
@@ -102,7 +102,7 @@ func TestProbesInsideAMessage(t *testing.T) {
 // to the peer.
 func TestProbesBetweenMessages(t *testing.T) {
 	for _, may := range []Access{0, RemoteWrite | RemoteRead | RemoteAtomic} {
-		p, a, b, s := steeredPair(t, plainly(0))
+		p, a, b, s := steeredPair(t, withoutProbes(0))
 		b.qp.access = may
 		ops := []Op{OpSend}
 		if may != 0 {
@@ -110,7 +110,7 @@ func TestProbesBetweenMessages(t *testing.T) {
 		}
 		for i, op := range append(ops, OpSend) {
 			probed := false
-			s.chain(3, p.now, func() { probed = true })
+			s.probeRepeatedly(3, p.now, func() { probed = true })
 			require.True(t, p.run(units.Millisecond, func() bool {
 				return probed
 			}), "before %v", op)
@@ -134,7 +134,7 @@ func TestProbesBetweenMessages(t *testing.T) {
 // A probe waits until everything in flight is acknowledged: their acknowledgements could not be
 // told apart.
 func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
-	p, a, b, s := steeredPair(t, plainly(0))
+	p, a, b, s := steeredPair(t, withoutProbes(0))
 	p.la.delay, p.lb.delay = 20*units.Microsecond, 20*units.Microsecond
 	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 20000)}})
@@ -154,7 +154,7 @@ func TestPlainProbeWaitsForWhatIsUnderWay(t *testing.T) {
 func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 	for _, lost := range []string{"data", "ACKs"} {
 		for _, sack := range []uint16{0, 512} {
-			o := plainly(sack)
+			o := withoutProbes(sack)
 			o.retries = 1
 			p, a, b, s := steeredPair(t, o)
 			fill(a.mem[:20000], 4)
@@ -190,7 +190,7 @@ func TestPlainProbeOfAFlowThatLost(t *testing.T) {
 
 // When data leaves behind a probe, the probe's answer cannot be recognised, and is not a sample.
 func TestDataBehindAPlainProbe(t *testing.T) {
-	p, a, b, s := steeredPair(t, plainly(0))
+	p, a, b, s := steeredPair(t, withoutProbes(0))
 	p.la.tamper = func(frame []byte) int { // the probe is lost
 		if q, ok := parsed(frame); ok && q.Op == wire.RCWriteOnly && len(q.Payload()) == 0 {
 			return 0
@@ -212,7 +212,7 @@ func TestDataBehindAPlainProbe(t *testing.T) {
 
 // A probe that waits for a lost one is not lost with it.
 func TestPlainProbesOneAfterAnother(t *testing.T) {
-	p, _, _, s := steeredPair(t, plainly(0))
+	p, _, _, s := steeredPair(t, withoutProbes(0))
 	p.la.tamper = func([]byte) int { return 0 }
 	s.probeAt(p.now)
 	p.settle(5 * units.Microsecond)
@@ -229,7 +229,7 @@ func TestPlainProbesOneAfterAnother(t *testing.T) {
 
 // Unreliable services have no probes.
 func TestNoProbesWithoutAcknowledgements(t *testing.T) {
-	o := plainly(0)
+	o := withoutProbes(0)
 	o.kind = UC
 	p, _, _, s := steeredPair(t, o)
 	s.probeAt(p.now.Add(units.Microsecond))

@@ -19,10 +19,10 @@ import (
 type steered struct {
 	qp       *QueuePair
 	decision cc.Decision
-	heard    []cc.Event
+	events   []cc.Event
 	at       []units.Time
 	on       func(ev *cc.Event, now units.Time) // may change decision
-	deaf     bool                               // records nothing
+	discards bool                               // records nothing
 }
 
 func (s *steered) Events() cc.EventSet {
@@ -32,8 +32,8 @@ func (s *steered) Events() cc.EventSet {
 func (s *steered) Start(units.Time) cc.Decision { return s.decision }
 
 func (s *steered) On(ev *cc.Event, now units.Time) cc.Decision {
-	if !s.deaf {
-		s.heard, s.at = append(s.heard, *ev), append(s.at, now)
+	if !s.discards {
+		s.events, s.at = append(s.events, *ev), append(s.at, now)
 	}
 	if s.on != nil {
 		s.on(ev, now)
@@ -49,7 +49,7 @@ func (s *steered) steer(d cc.Decision) {
 
 // probes returns the events of probes.
 func (s *steered) probes() (evs []cc.Event) {
-	for _, ev := range s.heard {
+	for _, ev := range s.events {
 		if ev.Probe {
 			evs = append(evs, ev)
 		}
@@ -222,7 +222,7 @@ func TestLostProbes(t *testing.T) {
 		require.Zero(t, p.a.counters.Timeouts)
 		require.Equal(t, ReadyToSend, a.qp.State())
 		p.la.tamper = nil
-		s.heard = nil
+		s.events = nil
 		p.settle(2 * rto)
 		require.Equal(t, cc.RTT, s.probes()[len(s.probes())-1].Kind, "%v", features)
 		s.resume()
@@ -246,11 +246,11 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 		s.stop()
 		p.la.tamper = func([]byte) int { return 0 }
 		s.probeAt(p.now)
-		p.settle(3 * gatePatience)
+		p.settle(3 * minGateTimeout)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has nothing to send")
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 10000)}})
-		p.settle(gatePatience - units.Millisecond)
+		p.settle(minGateTimeout - units.Millisecond)
 		require.Equal(t, ReadyToSend, a.qp.State(), "it has waited for a shorter time")
 		p.settle(2 * units.Millisecond)
 		require.Equal(t, Errored, a.qp.State())
@@ -480,13 +480,13 @@ func TestStoppedFlow(t *testing.T) {
 			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
-			last := s.heard[len(s.heard)-1]
+			last := s.events[len(s.events)-1]
 			if lossy {
 				require.Equal(t, cc.RTO, last.Kind, "it timed out")
 				require.EqualValues(t, 1, p.a.counters.Timeouts, "and nothing was sent since")
 			} else {
 				require.Zero(t, last.InFlight)
-				require.EqualValues(t, size, last.Left+sum(s.heard))
+				require.EqualValues(t, size, last.Left+sum(s.events))
 				require.Zero(t, p.a.counters.Timeouts)
 			}
 			p.la.sent = nil
@@ -496,7 +496,7 @@ func TestStoppedFlow(t *testing.T) {
 			s.resume()
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 			require.True(t, bytes.Equal(a.mem[:size], b.mem[:size]))
-			require.Zero(t, s.heard[len(s.heard)-1].Left)
+			require.Zero(t, s.events[len(s.events)-1].Left)
 		}
 	}
 }
@@ -528,19 +528,19 @@ func TestPost(t *testing.T) {
 	write(0)
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets())
-	require.Len(t, s.heard, 1)
-	require.Equal(t, cc.POST, s.heard[0].Kind)
-	require.EqualValues(t, 3500, s.heard[0].Left, "all that was posted by then")
+	require.Len(t, s.events, 1)
+	require.Equal(t, cc.POST, s.events[0].Kind)
+	require.EqualValues(t, 3500, s.events[0].Left, "all that was posted by then")
 	s.resume()
 	require.Len(t, p.await(a, 3), 3)
 	kinds := map[cc.Kind]int{}
-	for _, ev := range s.heard {
+	for _, ev := range s.events {
 		kinds[ev.Kind]++
 	}
 	require.Equal(t, 1, kinds[cc.POST])
 	write(0)
 	p.settle(units.Microsecond)
-	require.Equal(t, cc.POST, s.heard[len(s.heard)-1].Kind, "a message without payload, too")
+	require.Equal(t, cc.POST, s.events[len(s.events)-1].Kind, "a message without payload, too")
 }
 
 // Left is not 0 while messages without payload are posted: an algorithm that stopped would not
@@ -576,7 +576,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
-	require.Len(t, s.heard, 1)
+	require.Len(t, s.events, 1)
 	s.resume()
 	require.Len(t, p.await(a, 1), 1)
 }
@@ -606,7 +606,7 @@ func TestLeft(t *testing.T) {
 		}
 		p.await(a, 60)
 		before := posted
-		for _, ev := range s.heard {
+		for _, ev := range s.events {
 			require.GreaterOrEqual(t, ev.Left, ev.InFlight, "%+v", ev)
 			require.LessOrEqual(t, ev.Left, before, "nothing new was posted: %+v", ev)
 			if ev.Kind == cc.TX {
@@ -614,7 +614,7 @@ func TestLeft(t *testing.T) {
 			}
 			before = ev.Left
 		}
-		require.Zero(t, s.heard[len(s.heard)-1].Left)
+		require.Zero(t, s.events[len(s.events)-1].Left)
 		require.Zero(t, a.qp.snd.cold().pending)
 	}
 }
@@ -652,7 +652,7 @@ func TestProbesAllocateNothing(t *testing.T) {
 	for _, features := range []wire.Features{wire.FeatureProbe, 0} {
 		o := probing()
 		o.features = features
-		s := &steered{decision: cc.Decision{Window: units.MiB}, deaf: true}
+		s := &steered{decision: cc.Decision{Window: units.MiB}, discards: true}
 		o.algorithm = s
 		p, as, bs := crossedPair(t, o, 1)
 		s.qp = as[0].qp
@@ -672,13 +672,13 @@ func TestProbesAllocateNothing(t *testing.T) {
 		}
 		require.Zero(t, testing.AllocsPerRun(50, round))
 		require.EqualValues(t, answers, p.a.counters.ProbeAnswers)
-		require.Len(t, p.a.probers.idle, 1, "given back each time")
+		require.Len(t, p.a.probers.free, 1, "given back each time")
 	}
 }
 
-// fickle makes a flow stop at random, and go on at random when a probe is answered.
-func (s *steered) fickle(rng *rand.Rand) {
-	s.deaf = true
+// stopAtRandom makes a flow stop at random, and go on at random when a probe is answered.
+func (s *steered) stopAtRandom(rng *rand.Rand) {
+	s.discards = true
 	stopped := false
 	s.on = func(ev *cc.Event, now units.Time) {
 		switch {
@@ -695,7 +695,7 @@ func (s *steered) fickle(rng *rand.Rand) {
 
 // Flows that stop and probe at random deliver all their messages over a link that loses, repeats
 // and reorders, intact and in order, toward any kind of peer.
-func TestFickleFlows(t *testing.T) {
+func TestFlowsThatStopAtRandom(t *testing.T) {
 	seed, notReady := testSeed(t), uint64(0)
 	for i, c := range []struct {
 		features wire.Features
@@ -708,7 +708,7 @@ func TestFickleFlows(t *testing.T) {
 			o.features, o.sack, o.timeout = c.features, c.sack, 5
 			p, a, b, s := steeredPair(t, o)
 			p.la.record, p.lb.record = false, false
-			s.fickle(rng)
+			s.stopAtRandom(rng)
 			if bad {
 				for _, l := range []*link{p.la, p.lb} {
 					l.tamper = func([]byte) int {

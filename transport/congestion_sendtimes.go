@@ -14,11 +14,11 @@ import (
 // flight.
 type sendTimes [psnWindow]sendTime
 
-// sendTime is when a packet left, and in which of the endpoint's departures; it is void if at is 0.
+// sendTime is when a packet left, and in which of the endpoint's rounds; it is void if at is 0.
 type sendTime struct {
-	psn       wire.PSN
-	departure uint32
-	at        units.Time
+	psn     wire.PSN
+	txRound uint32
+	at      units.Time
 }
 
 // recordSendTime records that psn leaves now, or a request for the n responses from psn on.
@@ -28,12 +28,12 @@ func (cong *congestion) recordSendTime(psn wire.PSN, n uint32, now units.Time) {
 		if !cong.events.Has(cc.RTT) {
 			return
 		}
-		cong.times = qp.ep.sendTimes.borrow()
+		cong.times = qp.ep.sendTimes.get()
 	}
 	place := &cong.times[psn%psnWindow]
 	if place.at == 0 || place.psn == psn || place.psn.Before(qp.loss.oldest()) ||
 		!place.psn.Before(qp.loss.highest()) {
-		*place = sendTime{psn, qp.ep.rounds.departure(), now}
+		*place = sendTime{psn, qp.ep.rounds.txRound(), now}
 	}
 	cong.forgetSendTimes(psn.Add(1), n-1) // entries of the queue pair that had them before
 }
@@ -64,7 +64,7 @@ func (cong *congestion) sendTime(psn wire.PSN) sendTime {
 func (cong *congestion) dropSendTimes() {
 	qp := cong.conn()
 	if cong.times != nil {
-		qp.ep.sendTimes.giveBack(cong.times)
+		qp.ep.sendTimes.put(cong.times)
 		cong.times = nil
 	}
 }

@@ -13,7 +13,7 @@ import (
 // Every acknowledgement is a delay sample: that of its newest packet.
 func TestEachAckIsASample(t *testing.T) {
 	p := newPair(t)
-	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+	h := &eventRecorder{kinds: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
 	o.algorithm = h
 	a, b := p.connected(o)
@@ -25,9 +25,9 @@ func TestEachAckIsASample(t *testing.T) {
 		}
 		p.await(a, 3)
 	}
-	require.GreaterOrEqual(t, len(h.heard), 140, "some ACKs cover two messages")
+	require.GreaterOrEqual(t, len(h.events), 140, "some ACKs cover two messages")
 	packets := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.events {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5,
 			"a microsecond each way, and the polling delay of each end")
@@ -42,7 +42,7 @@ func TestEachAckIsASample(t *testing.T) {
 func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
-		h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+		h := &eventRecorder{kinds: cc.Events(cc.ACK, cc.RTT)}
 		o := defaults()
 		o.algorithm, o.sack = h, sack
 		a, b := p.connected(o)
@@ -58,31 +58,31 @@ func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 20*1024)}})
 		p.await(a, 1)
-		for _, ev := range h.heard {
+		for _, ev := range h.events {
 			if ev.Kind == cc.RTT {
 				require.LessOrEqual(t, ev.Delay.Microseconds(), 3., "%d SACK bits: %+v", sack, ev)
 			}
 		}
-		h.heard = nil
+		h.events = nil
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		p.await(a, 1)
-		require.Equal(t, cc.RTT, h.heard[len(h.heard)-1].Kind)
+		require.Equal(t, cc.RTT, h.events[len(h.events)-1].Kind)
 	}
 }
 
 // The first response of a READ is a sample; the others wait for those before them.
 func TestReadIsOneSample(t *testing.T) {
 	p := newPair(t)
-	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+	h := &eventRecorder{kinds: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
 	o.algorithm = h
 	a, b := p.connected(o)
 	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 10*1024)}})
 	p.await(a, 1)
-	require.Len(t, h.heard, 10)
-	for i, ev := range h.heard {
+	require.Len(t, h.events, 10)
+	for i, ev := range h.events {
 		require.Equal(t, i == 0, ev.Kind == cc.RTT, "response %d", i)
 	}
 }
@@ -90,7 +90,7 @@ func TestReadIsOneSample(t *testing.T) {
 // With more packets in flight than entries some packets are samples, each with its own send time.
 func TestSamplesOfManyInFlight(t *testing.T) {
 	p := newPair(t)
-	h := &hearer{wants: cc.Events(cc.ACK, cc.RTT)}
+	h := &eventRecorder{kinds: cc.Events(cc.ACK, cc.RTT)}
 	o := defaults()
 	o.algorithm, o.mtu, o.memory, o.timeout = h, 256, 1<<20, 14
 	p.la.delay, p.lb.delay = units.Millisecond, units.Millisecond
@@ -99,12 +99,12 @@ func TestSamplesOfManyInFlight(t *testing.T) {
 		SGList: []SGE{a.mr.SGE(0, 2000*256)}})
 	p.await(a, 1)
 	samples := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.events {
 		if ev.Kind == cc.RTT {
 			samples++
 			require.InDelta(t, 2000, ev.Delay.Microseconds(), 20)
 		}
 	}
 	require.Positive(t, samples)
-	require.Equal(t, cc.RTT, h.heard[0].Kind)
+	require.Equal(t, cc.RTT, h.events[0].Kind)
 }

@@ -13,9 +13,9 @@ import (
 
 // telemetry is that of the newest packet that came with any.
 type telemetry struct {
-	psn  wire.PSN
-	area [extension.MaxINTLen]byte // its INT
-	here bool                      // it was not echoed yet
+	psn     wire.PSN
+	area    [extension.MaxINTLen]byte // its INT
+	pending bool                      // it was not echoed yet
 }
 
 // xdataLen returns how many bytes the telemetry of so many switches adds to a packet.
@@ -38,39 +38,10 @@ func (cong *congestion) openINT(frame []byte, op wire.Opcode) int {
 	return wire.XCHLen + wire.InnerLen + tlvs
 }
 
-// receiveXDATA handles a request inside an XDATA, with telemetry, Bolt's flags or a grant.
-func (rcv *receiver) receiveXDATA(p *wire.Packet) {
-	qp := rcv.conn()
-	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata),
-		extension.TLVs(p.TLVs()).Bolt()
-	if !info.Request || info.Transport != wire.RC || extension.TLVs(p.TLVs()).INT() != nil &&
-		reads&wire.FeatureINT == 0 ||
-		extension.TLVs(p.TLVs()).Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
-		reads&wire.FeatureBolt == 0 {
-		qp.ep.counters.DropUnnegotiated++
-		return
-	}
-	if t := extension.TLVs(p.TLVs()).INT(); t != nil && t.Filled() > 0 {
-		m := qp.cong.ackEcho()
-		if m.telemetry == nil {
-			m.telemetry = qp.ep.telemetries.borrow()
-		}
-		m.telemetry.psn, m.telemetry.here = p.PSN, true
-		copy(m.telemetry.area[:], t)
-	}
-	if flags != nil {
-		qp.cong.onBoltFlags(flags)
-	}
-	rcv.receiveRequest(p, info)
-	if rcv.reorder != nil {
-		rcv.executeReordered()
-	}
-}
-
 // echoINTLen returns how many bytes of TLVs the next ACK needs to bring telemetry back.
 func (cong *congestion) echoINTLen() int {
 	if cong.cold().echo == nil || cong.cold().echo.telemetry == nil ||
-		!cong.cold().echo.telemetry.here {
+		!cong.cold().echo.telemetry.pending {
 		return 0
 	}
 	return extension.INTEchoLen(extension.INT(cong.cold().echo.telemetry.area[:]).Filled())
@@ -79,7 +50,7 @@ func (cong *congestion) echoINTLen() int {
 func (cong *congestion) echoINT(e extension.INTEcho) {
 	t := cong.cold().echo.telemetry
 	e.Set(extension.INT(t.area[:]), uint32(t.psn))
-	t.here = false
+	t.pending = false
 }
 
 // hopsOf converts the telemetry that an ACK brings back. The result is valid until the next ACK.

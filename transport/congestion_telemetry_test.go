@@ -12,23 +12,23 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// surveyor is an algorithm that reads telemetry and records it.
-type surveyor struct {
-	hearer
+// telemetryRecorder is an algorithm that reads telemetry and records it.
+type telemetryRecorder struct {
+	eventRecorder
 	hops [][]cc.Hop
 }
 
-func (s *surveyor) Telemetry() int { return 2 }
-func (s *surveyor) On(ev *cc.Event, now units.Time) cc.Decision {
+func (s *telemetryRecorder) Telemetry() int { return 2 }
+func (s *telemetryRecorder) On(ev *cc.Event, now units.Time) cc.Decision {
 	s.hops = append(s.hops, append([]cc.Hop(nil), ev.INT...))
-	return s.hearer.On(ev, now)
+	return s.eventRecorder.On(ev, now)
 }
 
 // What switches write into requests comes back with the ACKs, to the algorithm that reads it.
 func TestTelemetryComesBack(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
-		h := &surveyor{hearer: hearer{wants: cc.Events(cc.ACK)}}
+		h := &telemetryRecorder{eventRecorder: eventRecorder{kinds: cc.Events(cc.ACK)}}
 		o := defaults()
 		o.algorithm, o.features, o.sack = h, wire.FeatureINT, sack
 		a, b := p.connected(o)
@@ -75,7 +75,7 @@ func TestTelemetryComesBack(t *testing.T) {
 func TestNoTelemetryForPlainPeers(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
-	o.algorithm = &surveyor{hearer: hearer{wants: cc.Events(cc.ACK)}}
+	o.algorithm = &telemetryRecorder{eventRecorder: eventRecorder{kinds: cc.Events(cc.ACK)}}
 	a, b := p.connected(o)
 	p.la.record = true
 	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,

@@ -161,7 +161,7 @@ type (
 func (e *Endpoint) Stats() Stats {
 	s := e.counters
 	s.Polling = e.rounds.polling
-	s.Holdings = holdings{QueuePairs: e.qps.count, Buffers: e.held, Gaps: e.reorderBuffers.lent,
-		Recoveries: e.recoveries.lent, Neighbors: e.neighbors.Len()}
+	s.Holdings = holdings{QueuePairs: e.qps.count, Buffers: e.held, Gaps: e.reorderBuffers.inUse,
+		Recoveries: e.recoveries.inUse, Neighbors: e.neighbors.Len()}
 	return s
 }

@@ -28,7 +28,7 @@
 // queue pairs that have something to send (scheduler.go), paced ones in the order and at the times
 // that package pace computes (congestion_pacing.go). The sender builds its packets directly in port
 // buffers (sender_path.go), and so does the receiver with ACKs and READ responses
-// (receiver_answer.go). Full bursts go to the port.
+// (receiver_respond.go). Full bursts go to the port.
 //
 // Lost packets are retransmitted. Toward any peer the recovery is go-back-N, as in the
 // specification (loss_timer.go). Toward a peer that agreed to it ([QPAttr], docs/wire.md) it is

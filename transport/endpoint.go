@@ -74,13 +74,13 @@ type Endpoint struct {
 	burst        int          // frames that are built before they go to the port
 	onRound      func(now units.Time)
 	rounds       rounds
-	stake        stake
+	responseWait responseWait
 	precedence   *precedence // nil: no flow needs one for its virtual priority
 	bursts       int         // frames in this round's burst
 	nextNeighbor units.Time  // when the neighbour table has its next deadline
 	short        bool        // the port ran out of room or buffers this round
 	learned      bool        // the neighbour table changed this round
-	news         bool        // a completion or an event that OnRound has not seen
+	hasEvents    bool        // a completion or an event that OnRound has not seen
 
 	qps             qpTable
 	regions         keyTable
@@ -94,16 +94,16 @@ type Endpoint struct {
 	limiter         *pace.Limiter // of queue pairs with a rate; nil before the first
 	tokenPacer      tokenPacer
 
-	gateDue   bool // a gate got a control message since this round's responses left
-	pacedWent bool // paced queue pairs went first, and sent
-	pkt       wire.Packet
-	event     cc.Event
-	cc        cc.Controller
-	flows     []wire.QPN // the queue pair of each flow
-	gsi       *gsi       // queue pair 1; nil without
+	gateDue          bool // a gate got a control message since this round's responses left
+	pacedServedFirst bool // paced queue pairs went first, and sent
+	pkt              wire.Packet
+	event            cc.Event
+	cc               cc.Controller
+	flows            []wire.QPN // the queue pair of each flow
+	gsi              *gsi       // queue pair 1; nil without
 
-	departed  departed // packets of the queue pair being served
-	arrived   presence // of the packet being handled
+	sentBatch sentBatch // packets of the queue pair being served
+	arrived   arrival   // of the packet being handled
 	ackEchoes pool[ackEcho]
 	sendTimes pool[sendTimes]
 	probers   pool[prober]
@@ -173,7 +173,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	if e.newAlgorithm == nil {
 		e.newAlgorithm = func() cc.Algorithm { return &cc.Fixed{Window: endpoint.DefaultWindow} }
 	}
-	e.rounds.looked, e.rounds.ended, e.rounds.empty = now, now, now
+	e.rounds.polledAt, e.rounds.ended, e.rounds.empty = now, now, now
 	e.burst = burstFor(info.TxDepth)
 	e.classes = packet.Class(min(max(info.Classes, 1), packet.MaxClasses))
 	e.out = make([]outQueue, e.classes)
@@ -206,8 +206,8 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 // expired, and returns the number of frames.
 func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
-	e.rounds.begin(now, &e.stake)
-	if e.rounds.stall > longestPhase && e.limiter != nil {
+	e.rounds.beginReceive(now, &e.responseWait)
+	if e.rounds.stall > maxPhase && e.limiter != nil {
 		e.limiter.Resume(now)
 	}
 	n := e.port.Recv(e.rx[:])
@@ -216,9 +216,9 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.receive(&e.rx[i])
 	}
 	if e.bursts = n; n < packet.Burst {
-		e.rounds.drained()
+		e.rounds.onPortEmpty()
 	}
-	e.dropStaleReorder(now)
+	e.dropExpiredReorder(now)
 	e.nextNeighbor = e.neighbors.Poll(now)
 	if e.learned && len(e.waiting) > 0 {
 		e.wakeWaiting()
@@ -232,13 +232,13 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.async(AsyncEvent{Kind: AsyncQPFatal, QP: qp})
 		qp.fail()
 	}
-	e.control(now)
+	e.pollCongestion(now)
 	if e.gsi != nil {
 		e.pollManagement(now)
 	}
 	e.runTimers(now)
 	if e.onRound != nil {
-		e.news = false
+		e.hasEvents = false
 		e.onRound(now)
 	}
 	return n
@@ -247,11 +247,13 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 // transmitRound is the second half of Poll: it sends. It returns what Poll returns.
 func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	e.now = now
-	e.rounds.transmits(now, &e.stake)
+	e.rounds.beginTransmit(now, &e.responseWait)
 	more := e.transmit(now)
-	e.freeReceived(e.bursts)               // last, when the responses to them have left
-	nextControl, changed := e.control(now) // again: what left or was posted may have set a deadline
-	if !e.short && (more || e.bursts == packet.Burst) || changed || e.news && e.onRound != nil {
+	e.freeReceived(e.bursts) // last, when the responses to them have left
+	// again: what left or was posted may have set a deadline
+	nextControl, changed := e.pollCongestion(now)
+	if !e.short && (more || e.bursts == packet.Burst) || changed ||
+		e.hasEvents && e.onRound != nil {
 		return now
 	}
 	e.setTimers()
@@ -263,10 +265,10 @@ func (e *Endpoint) transmitRound(now units.Time) units.Time {
 	return next
 }
 
-// control runs the timers of congestion control and applies the decisions that they cause.
-func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
+// pollCongestion runs the timers of congestion control and applies the decisions that they cause.
+func (e *Endpoint) pollCongestion(now units.Time) (next units.Time, changed bool) {
 	next = e.cc.Poll(now)
-	for f, some := e.cc.Changed(); some; f, some = e.cc.Changed() {
+	for f, ok := e.cc.Changed(); ok; f, ok = e.cc.Changed() {
 		switch qp := e.qps.find(e.flows[f]); {
 		case qp == nil:
 			continue
@@ -284,7 +286,7 @@ func (e *Endpoint) control(now units.Time) (next units.Time, changed bool) {
 
 // isBusy reports whether any queue pair has requests, responses or unacknowledged packets.
 func (e *Endpoint) isBusy() bool {
-	if e.serviceLists[serviceAnswers].head != nil || e.neighbors.Pending() || e.gsi != nil &&
+	if e.serviceLists[serviceResponses].head != nil || e.neighbors.Pending() || e.gsi != nil &&
 		e.gsi.isBusy() {
 		return true
 	}
@@ -321,10 +323,10 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	frame := b.Data()
 	e.counters.RxFrames++
 	e.counters.RxBytes += uint64(len(frame))
-	e.cameAt(b.Time)
+	e.setArrival(b.Time)
 	p := &e.pkt
 	if err := p.Parse(frame); err != nil {
-		e.refuse(err, frame)
+		e.countInvalid(err, frame)
 		return
 	}
 	if !p.ICRC() {
@@ -377,8 +379,9 @@ func samePartition(a, b uint16) bool {
 	return (a^b)&0x7fff == 0 && (a|b)&0x8000 != 0
 }
 
-// refuse counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen it.
-func (e *Endpoint) refuse(err error, frame []byte) {
+// countInvalid counts a frame that is not a valid RoCEv2 packet, after the neighbour table has seen
+// it.
+func (e *Endpoint) countInvalid(err error, frame []byte) {
 	c := &e.counters
 	switch {
 	case errors.Is(err, wire.ErrNotRoCE):
@@ -410,7 +413,7 @@ func (e *Endpoint) wakeWaiting() {
 		qp.awaitsNeighbor = false
 		qp.loss.neighborKnown()
 		e.scheduleRequests(qp)
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 		if qp.adm != nil {
 			qp.adm.scheduleGranters(e.now)
 		}

@@ -46,7 +46,7 @@ func pairOver(t *testing.T, features wire.Features, pa, pb packet.Port) (p *pair
 		p.poll()
 	}
 	require.Len(t, a.poll(), 1)
-	a.comp, s.heard, s.at = nil, nil, nil
+	a.comp, s.events, s.at = nil, nil, nil
 	return p, a, b, s
 }
 
@@ -90,8 +90,8 @@ func (p *pair) follow(s schedule, post func()) {
 // each frame arrived at some time since its port was last polled.
 func TestGapsOfASample(t *testing.T) {
 	const (
-		told = wire.FeatureTiming | wire.FeatureProbe
-		none = wire.Features(0)
+		features = wire.FeatureTiming | wire.FeatureProbe
+		none     = wire.Features(0)
 	)
 	for _, c := range []struct {
 		name     string
@@ -100,23 +100,23 @@ func TestGapsOfASample(t *testing.T) {
 		data     micros // of the sample of a WRITE
 		probe    micros // of that of a probe
 	}{
-		{"polled all the time", told, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1,
+		{"polled all the time", features, schedule{sends: 1, sent: 1, looks: 1, answers: 1, done: 1,
 			sees: 1},
 			micros{0, 0, 0, 1, 0, 1}, micros{0, 0, 0, 1, 0, 0}},
-		{"the server works for 10 us", told, schedule{sends: 1, sent: 1, looks: 1, answers: 11,
+		{"the server works for 10 us", features, schedule{sends: 1, sent: 1, looks: 1, answers: 11,
 			done: 11, sees: 11},
 			micros{10, 10, 10, 1, 10, 1}, micros{10, 10, 10, 1, 10, 0}},
-		{"the server naps for 10 us", told, schedule{sends: 1, sent: 1, looks: 10, answers: 12,
+		{"the server naps for 10 us", features, schedule{sends: 1, sent: 1, looks: 10, answers: 12,
 			done: 12, sees: 12},
 			micros{11, 2, 11, 10, 11, 10}, micros{11, 2, 11, 10, 11, 0}},
-		{"both, and the client takes 2 us to send", told,
+		{"both, and the client takes 2 us to send", features,
 			schedule{sends: 1, sent: 3, looks: 10, answers: 12, done: 13, sees: 20},
 			micros{19, 2, 19 + 2, 10, 17, 10}, micros{19, 2, 19 + 2, 10, 17, 0}},
-		{"the client loses its core as it sends; 16 bits round the gap of a probe up", told,
+		{"the client loses its core as it sends; 16 bits round the gap of a probe up", features,
 			schedule{sends: 1, sent: 301, looks: 310, answers: 310, done: 310, sees: 310},
 			micros{309, 0, 309 + 300, 310, 9 + 300 + 300, 310}, micros{309, 0, 309 + 300, 310.016,
 				9 + 300 + 300, 0}},
-		{"the server loses its core as it responds", told,
+		{"the server loses its core as it responds", features,
 			schedule{sends: 1, sent: 1, looks: 2, answers: 1002, done: 1003, sees: 1003},
 			micros{1002, 1000, 1002, 2, 1002, 2}, micros{1002, 1000, 1002, 2, 1002, 0}},
 		{"a server that reports nothing", none, schedule{sends: 1, sent: 3, looks: 10, answers: 12,
@@ -130,7 +130,7 @@ func TestGapsOfASample(t *testing.T) {
 			assert.Equal(t, c.data, microsOf(&s.samples()[0]))
 			p.now = p.now.Add(units.Millisecond)
 			p.poll()
-			s.heard = nil
+			s.events = nil
 			p.follow(c.schedule, func() { s.probeAt(p.now) })
 			require.Len(t, s.samples(), 1)
 			require.True(t, s.samples()[0].Probe)
@@ -141,7 +141,7 @@ func TestGapsOfASample(t *testing.T) {
 
 // samples returns the delay samples that the algorithm got.
 func (s *steered) samples() (evs []cc.Event) {
-	for _, ev := range s.heard {
+	for _, ev := range s.events {
 		if ev.Kind == cc.RTT {
 			evs = append(evs, ev)
 		}
@@ -162,7 +162,7 @@ func TestTrueDelayIsWithinBounds(t *testing.T) {
 		sc.answers = sc.looks + pick(400)
 		sc.done = sc.answers + pick(10)
 		sc.sees = max(sc.done, sc.sent) + pick(300)
-		s.heard = nil
+		s.events = nil
 		p.now = p.now.Add(units.Duration(1+pick(1000)) * us)
 		p.follow(sc, func() { a.write(t, b, 64) })
 		require.Len(t, s.samples(), 1, "%+v", sc)
@@ -255,15 +255,15 @@ func TestNoGapsWithTimeStamps(t *testing.T) {
 }
 
 // The wait for a host that polls and works is its load; the wait for a host that is away is not.
-func TestWorked(t *testing.T) {
+func TestActiveGap(t *testing.T) {
 	for _, c := range []struct {
-		gap, away, worked units.Duration
+		gap, away, active units.Duration
 		uncertain         bool
 	}{{0, 0, 0, false}, {5 * us, 0, 5 * us, true}, {5 * us, 2 * us, 3 * us, true},
 		{0, 7 * us, 0, true}} {
-		p := presence{gap: c.gap, away: c.away}
-		assert.Equal(t, c.worked, p.worked(), c)
-		assert.Equal(t, c.uncertain, p.uncertain(), c)
+		p := arrival{gap: c.gap, away: c.away}
+		assert.Equal(t, c.active, p.activeGap(), c)
+		assert.Equal(t, c.uncertain, p.isUncertain(), c)
 	}
 }
 
@@ -308,9 +308,9 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 		last := p.now
 		for c.away == 0 && last.Sub(p.now) <= rto {
 			last = last.Add(50 * us)
-			p.a.rounds.begin(last, &p.a.stake)
-			p.a.rounds.drained()
-			p.a.rounds.transmits(last, &p.a.stake)
+			p.a.rounds.beginReceive(last, &p.a.responseWait)
+			p.a.rounds.onPortEmpty()
+			p.a.rounds.beginTransmit(last, &p.a.responseWait)
 		}
 		p.now = last.Add(max(c.away, 2*us))
 		for range 4 {
@@ -326,7 +326,7 @@ func TestTimeoutWaitsForWhatArrived(t *testing.T) {
 func TestTimeoutAllowsForAPeerThatIsAway(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureTiming} {
 		p, a, b, _ := pipePair(t, features)
-		a.qp.loss.timeout, a.qp.loss.cold().timeoutFew = units.Millisecond, units.Millisecond
+		a.qp.loss.timeout, a.qp.loss.cold().rtoLow = units.Millisecond, units.Millisecond
 		was := a.qp.cong.peerAway.allowance()
 		assert.Zero(t, was)
 		p.follow(schedule{looks: 800, answers: 800, done: 800, sees: 801}, func() {
@@ -352,11 +352,11 @@ func TestGapsAllocateNothing(t *testing.T) {
 		o := defaults()
 		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
 			wire.FeatureTiming|wire.FeatureProbe
-		heard := 0
-		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
+		events := 0
+		a := &steered{discards: true, decision: cc.Decision{Window: units.MiB}}
 		a.on = func(ev *cc.Event, _ units.Time) {
 			if ev.Kind == cc.RTT && ev.LocalGap > 0 && (ev.RemoteGap > 0 || op == OpRead) {
-				heard++
+				events++
 			}
 		}
 		o.algorithm = a
@@ -380,8 +380,8 @@ func TestGapsAllocateNothing(t *testing.T) {
 		}
 		round()
 		round()
-		heard = 0
+		events = 0
 		require.Zero(t, testing.AllocsPerRun(50, round), op.String())
-		require.Positive(t, heard, op.String())
+		require.Positive(t, events, op.String())
 	}
 }

@@ -16,7 +16,7 @@ import (
 type gsi struct {
 	machine *rdmacm.Machine
 	psn     wire.PSN
-	waiting []pendingMAD // the oldest first
+	pending []pendingMAD // the oldest first
 }
 
 // pendingMAD is a datagram whose next hop's MAC address is not known yet.
@@ -26,8 +26,8 @@ type pendingMAD struct {
 	until units.Time // when the datagram is dropped
 }
 
-// manage makes the endpoint the owner of queue pair 1.
-func (e *Endpoint) manage(m *rdmacm.Machine) error {
+// attachManager makes the endpoint the owner of queue pair 1.
+func (e *Endpoint) attachManager(m *rdmacm.Machine) error {
 	if m == nil || e.gsi != nil {
 		return fmt.Errorf("transport: manage: want one machine, and not nil: %w",
 			ErrInvalid)
@@ -78,8 +78,8 @@ func (qp *QueuePair) firstRequest() {
 // emitManagement sends the communication manager's datagrams.
 func (e *Endpoint) emitManagement(now units.Time) {
 	g := e.gsi
-	still := g.waiting[:0]
-	for _, p := range g.waiting {
+	pending := g.pending[:0]
+	for _, p := range g.pending {
 		mac, known := p.hop.MAC()
 		switch {
 		case known && e.sendManagement(&p.Datagram, mac):
@@ -88,43 +88,43 @@ func (e *Endpoint) emitManagement(now units.Time) {
 			e.counters.ManagementUnsent++
 			e.neighbors.Release(p.hop)
 		default:
-			still = append(still, p)
+			pending = append(pending, p)
 		}
 	}
-	clear(g.waiting[len(still):])
-	g.waiting = still
+	clear(g.pending[len(pending):])
+	g.pending = pending
 	for g.machine.Pending() && e.frame(packet.ClassControl) != nil {
 		d, _ := g.machine.Emit()
-		if mac, ok := e.wayBack(&d); ok {
+		if mac, ok := e.replyMAC(&d); ok {
 			e.sendManagement(&d, mac)
-		} else if !e.findWay(&d, now) {
+		} else if !e.resolveNextHop(&d, now) {
 			e.counters.ManagementUnsent++
 		}
 	}
 }
 
-// wayBack returns the MAC address for a datagram that needs no address resolution: its next hop is
+// replyMAC returns the MAC address for a datagram that needs no address resolution: its next hop is
 // known, or it responds to a datagram that came from there. The source of a datagram can be forged,
 // so an answer must not create a neighbour.
-func (e *Endpoint) wayBack(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
+func (e *Endpoint) replyMAC(d *rdmacm.Datagram) (mac [6]byte, ok bool) {
 	if mac, ok = e.neighbors.Known(d.Peer); !ok {
 		mac, ok = d.Via, d.Via != [6]byte{}
 	}
 	return mac, ok
 }
 
-// findWay makes a datagram wait for the MAC address of its next hop. It returns false if there is
-// no route, or too many wait.
-func (e *Endpoint) findWay(d *rdmacm.Datagram, now units.Time) bool {
+// resolveNextHop makes a datagram wait for the MAC address of its next hop. It returns false if
+// there is no route, or too many wait.
+func (e *Endpoint) resolveNextHop(d *rdmacm.Datagram, now units.Time) bool {
 	g := e.gsi
-	if len(g.waiting) == maxParcels {
+	if len(g.pending) == maxPendingMADs {
 		return false
 	}
 	hop, err := e.neighbors.Hold(d.Peer, now)
 	if err != nil {
 		return false
 	}
-	g.waiting = append(g.waiting, pendingMAD{*d, hop, now.Add(unresolvedPatience)})
+	g.pending = append(g.pending, pendingMAD{*d, hop, now.Add(neighborTimeout)})
 	return true
 }
 
@@ -160,10 +160,10 @@ func (e *Endpoint) sendManagement(d *rdmacm.Datagram, mac [6]byte) bool {
 // pollManagement runs the communication manager's timers. It returns the next deadline.
 func (e *Endpoint) pollManagement(now units.Time) units.Time {
 	next := e.gsi.machine.Poll(now)
-	if w := e.gsi.waiting; len(w) > 0 {
+	if w := e.gsi.pending; len(w) > 0 {
 		next = units.Earlier(units.Earlier(next, w[0].until), e.neighbors.Poll(now))
 	}
 	return next
 }
 
-func (g *gsi) isBusy() bool { return len(g.waiting) > 0 || g.machine.Pending() }
+func (g *gsi) isBusy() bool { return len(g.pending) > 0 || g.machine.Pending() }

@@ -28,7 +28,7 @@ type managed struct {
 	events []rdmacm.EventKind
 }
 
-func manage(t testing.TB, e *Endpoint, seed uint64) *managed {
+func newManaged(t testing.TB, e *Endpoint, seed uint64) *managed {
 	cm, err := rdmacm.New(rdmacm.Config{GUID: seed, Seed: seed})
 	require.NoError(t, err)
 	require.NoError(t, e.Setup().Manage(cm))
@@ -124,7 +124,7 @@ func newManagedPair(t testing.TB, prefix string, a, b packet.FaultOptions) *mana
 		e, err := New(Config{Port: f, Addrs: prefixes(fmt.Sprintf(prefix, i+1)),
 			Seed: uint64(i) + 1}, 0)
 		require.NoError(t, err)
-		m := manage(t, e, uint64(i)+1)
+		m := newManaged(t, e, uint64(i)+1)
 		if i == 0 {
 			p.a, p.fa = m, f
 		} else {
@@ -291,7 +291,7 @@ func TestManagementThatCannotLeave(t *testing.T) {
 	p := newManagedPair(t, "10.0.0.%d/24", packet.FaultOptions{}, packet.FaultOptions{})
 	p.a.dial("10.0.0.2")
 	p.settle(units.Millisecond)
-	for i := range maxParcels + 3 { // no such neighbour
+	for i := range maxPendingMADs + 3 { // no such neighbour
 		p.a.dial(fmt.Sprintf("10.0.0.%d", 100+i))
 	}
 	_, err := p.a.cm.Connect(rdmacm.Dial{Offer: rdmacm.Offer{QPN: 99},
@@ -310,8 +310,8 @@ func TestManagementThatCannotLeave(t *testing.T) {
 		"the queue was full three times; no route; not our address")
 	require.Equal(t, []rdmacm.EventKind{rdmacm.ConnectRequest, rdmacm.Established,
 		rdmacm.ConnectRequest, rdmacm.Established}, p.b.events)
-	p.settle(unresolvedPatience)
-	require.EqualValues(t, maxParcels+5, p.a.ep.Stats().ManagementUnsent)
+	p.settle(neighborTimeout)
+	require.EqualValues(t, maxPendingMADs+5, p.a.ep.Stats().ManagementUnsent)
 	require.False(t, p.a.ep.Loop().IsBusy())
 }
 
@@ -373,7 +373,7 @@ func TestForgedManagement(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
-			b := manage(t, p.b, 2)
+			b := newManaged(t, p.b, 2)
 			require.NoError(t, b.cm.Listen(rdmacm.TCPService(cmPort), 16))
 			_, other := p.connected(defaults())
 			p.settle(10 * units.Microsecond) // of ARP
@@ -434,7 +434,7 @@ func FuzzManagement(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, op byte, pkey uint16, qkey, src uint32, payload []byte) {
 		p := newPair(t)
-		b := manage(t, p.b, 2)
+		b := newManaged(t, p.b, 2)
 		require.NoError(t, b.cm.Listen(rdmacm.TCPService(cmPort), 16))
 		_, other := p.connected(defaults())
 		p.settle(10 * units.Microsecond)
@@ -468,8 +468,8 @@ func TestManageOnce(t *testing.T) {
 
 func TestManagementAllocatesNothingPerPacket(t *testing.T) {
 	p, as, bs := crossedPair(t, defaults(), 1)
-	manage(t, p.a, 1)
-	manage(t, p.b, 2)
+	newManaged(t, p.a, 1)
+	newManaged(t, p.b, 2)
 	s := newStream(p, as[0], bs[0], OpSend, 32)
 	s.burst(packet.Burst)
 	require.Zero(t, testing.AllocsPerRun(50, func() { s.burst(packet.Burst) }))

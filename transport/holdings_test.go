@@ -62,7 +62,7 @@ func TestHeldPacketsAllocateNothing(t *testing.T) {
 				p.b.Poll(p.now)
 			}
 		}
-		p.now = p.now.Add(heldPatience)
+		p.now = p.now.Add(heldTimeout)
 		p.b.Poll(p.now)
 		p.la.Free(p.la.inbox)
 		p.la.inbox = p.la.inbox[:0]

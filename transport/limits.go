@@ -14,14 +14,14 @@ const (
 	maxRegions      = 1 << 20 // memory regions of one endpoint
 	maxAsyncPending = 1024    // events not fetched yet; further ones are counted and dropped
 	// datagrams of queue pair 1 whose next hop is not known yet; further ones are dropped
-	maxParcels = 64
+	maxPendingMADs = 64
 	// PSNs of one READ, which are taken at once: 2^23 apart, PSNs have no order (InfiniBand spec
 	// 9.7.2)
 	maxReadPSNs = 1<<23 - 1
 	// unacknowledged PSNs of one queue pair, half of what the spec allows
 	maxOutstanding = 1 << 22
 	// fewer outstanding packets than this have the shorter timeout (IRN section 4.1: N)
-	fewPackets    = 3
+	rtoLowPackets = 3
 	ackEvery      = 16 // packets of a long message between two that ask for an ACK
 	sendQuantum   = 32 // packets that a queue pair sends in one turn
 	pollBudget    = 64 // packets that one Poll sends at most

@@ -25,7 +25,7 @@ func (l *loop) Activity() uint64 {
 	return l.counters.RxFrames + l.counters.TxFrames
 }
 func (l *loop) IsBusy() bool                        { return (*Endpoint)(l).isBusy() }
-func (l *loop) ExpectsResponse(now units.Time) bool { return now.Before(l.stake.until) }
+func (l *loop) ExpectsResponse(now units.Time) bool { return now.Before(l.responseWait.until) }
 func (l *loop) ResetLongestGap()                    { l.rounds.polling.LongestGap = 0 }
 
 // Setup returns the interface for handshakes: those of a Host, of the RDMA connection manager and
@@ -41,4 +41,6 @@ func (s *setup) RandomPSN() uint32 {
 }
 func (s *setup) Neighbors() *neigh.Table                   { return s.neighbors }
 func (s *setup) Source(dst netip.Addr) (netip.Addr, error) { return s.neighbors.Source(dst) }
-func (s *setup) Manage(m *rdmacm.Machine) error            { return (*Endpoint)(s).manage(m) }
+func (s *setup) Manage(m *rdmacm.Machine) error {
+	return (*Endpoint)(s).attachManager(m)
+}

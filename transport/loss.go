@@ -15,14 +15,14 @@ type lossRecovery struct {
 	rtoAt    units.Time     // when the oldest packet counts as lost
 	timeout  units.Duration // RTO_high
 
-	hasFew  bool // RTO_low is shorter than RTO_high
-	few     bool // the timer runs with RTO_low
-	rnrWait bool // waiting after an RNR NAK
+	hasRTOLow  bool // RTO_low is shorter than RTO_high
+	usesRTOLow bool // the timer runs with RTO_low
+	rnrWait    bool // waiting after an RNR NAK
 	// only the oldest packet leaves, until its answer shows whether the peer is ready
-	probing bool
-	gapSeen bool // already went back for the missing response
-	nakSeen bool // already went back for una after a NAK
-	unasked bool // the newest packet asked for no ACK
+	probing        bool
+	gapSeen        bool // already went back for the missing response
+	nakSeen        bool // already went back for una after a NAK
+	noAckRequested bool // the newest packet asked for no ACK
 
 	retriesLeft uint8
 }
@@ -33,7 +33,7 @@ type lossCold struct {
 
 	reordering uint32 // the reordering window, in ns
 	rnrAt      units.Time
-	timeoutFew units.Duration // RTO_low: with fewer than fewPackets outstanding
+	rtoLow     units.Duration // RTO_low: with fewer than rtoLowPackets outstanding
 
 	retransmitted, timeouts, sequenceNaks, rnrNaks uint64
 }
@@ -83,27 +83,27 @@ func (loss *lossRecovery) maySendLost() bool {
 	return !loss.recovery.probing || loss.isLost(loss.una)
 }
 
-// behind returns how many bytes behind the oldest packet have been answered.
-func (loss *lossRecovery) behind() units.Bytes {
+// sackedBytes returns how many bytes behind the oldest packet have been answered.
+func (loss *lossRecovery) sackedBytes() units.Bytes {
 	if loss.recovery == nil {
 		return 0
 	}
-	return loss.recovery.behind
+	return loss.recovery.sacked
 }
 
-// behindReads returns how many of these bytes belong to READs and atomics.
-func (loss *lossRecovery) behindReads() units.Bytes {
+// sackedReadBytes returns how many of these bytes belong to READs and atomics.
+func (loss *lossRecovery) sackedReadBytes() units.Bytes {
 	if loss.recovery == nil {
 		return 0
 	}
-	return loss.recovery.read
+	return loss.recovery.sackedReads
 }
 
 // newestSent returns the send time of the newest packet that the ACK being handled acknowledges.
 func (loss *lossRecovery) newestSent() sendTime {
 	newest := loss.conn().cong.sendTime(loss.una.Add(wire.PSNMask))
 	if rec := loss.recovery; rec != nil {
-		newest, rec.left = rec.left, sendTime{}
+		newest, rec.newestSent = rec.newestSent, sendTime{}
 	}
 	return newest
 }
@@ -115,11 +115,11 @@ func (loss *lossRecovery) begin(a *QPAttr) {
 	if a.RTOHigh != 0 {
 		loss.timeout = a.RTOHigh
 	}
-	loss.cold().timeoutFew = loss.timeout
+	loss.cold().rtoLow = loss.timeout
 	if a.RTOLow != 0 {
-		loss.cold().timeoutFew = a.RTOLow
+		loss.cold().rtoLow = a.RTOLow
 	}
-	loss.hasFew = loss.cold().timeoutFew < loss.timeout
+	loss.hasRTOLow = loss.cold().rtoLow < loss.timeout
 	loss.cold().reordering = uint32(a.Reordering / units.Nanosecond)
 	loss.cold().retries, loss.retriesLeft = a.RetryCount, a.RetryCount
 	loss.cold().rnrRetries, loss.cold().rnrLeft = a.RNRRetry, a.RNRRetry
@@ -134,8 +134,8 @@ func (loss *lossRecovery) setHighest(next wire.PSN) { loss.sndMax = next }
 // setFlight sets how many bytes are in flight.
 func (loss *lossRecovery) setFlight(size units.Bytes) { loss.inFlight = size }
 
-// expectAnswer starts the timer of a reliable connection, unless it runs.
-func (loss *lossRecovery) expectAnswer(now units.Time) {
+// expectAck starts the timer of a reliable connection, unless it runs.
+func (loss *lossRecovery) expectAck(now units.Time) {
 	if loss.rtoAt == 0 && loss.conn().Type == RC {
 		loss.startTimer(now)
 	}
@@ -168,18 +168,18 @@ func (loss *lossRecovery) earliest() units.Time {
 	return at
 }
 
-// patienceInAll returns how long all retransmissions of a packet take.
-func (loss *lossRecovery) patienceInAll() units.Duration {
+// totalRetryTime returns how long all retransmissions of a packet take.
+func (loss *lossRecovery) totalRetryTime() units.Duration {
 	return loss.timeout * units.Duration(loss.cold().retries+1)
 }
 
-// mayGiveUp reports whether the peer may count as gone after n tries.
-func (loss *lossRecovery) mayGiveUp(n uint32) bool {
+// isRetryExceeded reports whether the peer may count as gone after n tries.
+func (loss *lossRecovery) isRetryExceeded(n uint32) bool {
 	return loss.timeout != units.Forever && n > uint32(loss.cold().retries)
 }
 
 // shortTimeout returns the timeout with few packets outstanding.
-func (loss *lossRecovery) shortTimeout() units.Duration { return loss.cold().timeoutFew }
+func (loss *lossRecovery) shortTimeout() units.Duration { return loss.cold().rtoLow }
 
 // countTimeout counts a timeout.
 func (loss *lossRecovery) countTimeout() {
@@ -190,4 +190,18 @@ func (loss *lossRecovery) countTimeout() {
 func (loss *lossRecovery) addStats(s *QPStats) {
 	s.Retransmitted, s.Timeouts = loss.cold().retransmitted, loss.cold().timeouts
 	s.SequenceNaks, s.RNRNaks = loss.cold().sequenceNaks, loss.cold().rnrNaks
+}
+
+// isOldestUnsent reports whether the oldest unacknowledged packet is not in flight.
+func (loss *lossRecovery) isOldestUnsent() bool {
+	qp := loss.conn()
+	return qp.snd.nextPSN() == loss.una || loss.recovery != nil && loss.recovery.lost.has(loss.una)
+}
+
+// isDrained reports whether nothing is in flight that the peer would acknowledge: everything has
+// been acknowledged, or counts as lost.
+func (loss *lossRecovery) isDrained() bool {
+	qp := loss.conn()
+	return loss.una == loss.sndMax || qp.snd.nextPSN() == loss.una || loss.recovery != nil &&
+		loss.inFlight == 0
 }

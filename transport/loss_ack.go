@@ -14,7 +14,7 @@ type ackInfo struct {
 	end      wire.PSN // everything before it is acknowledged
 	syndrome wire.Syndrome
 	sack     extension.SACK // what arrived behind end; nil if not reported
-	timed    timed          // a packet whose residence time the peer reported
+	timed    timedPacket    // a packet whose residence time the peer reported
 	hops     []cc.Hop       // telemetry; valid until the next ACK
 }
 
@@ -26,7 +26,7 @@ func (loss *lossRecovery) receiveAck(p *wire.Packet) {
 		e.counters.DropState++
 		return
 	}
-	probe := qp.cong.hasProber() && qp.cong.isProbeAnswer()
+	probe := qp.cong.hasProber() && qp.cong.isProbeResponse()
 	if !p.PSN.Before(loss.sndMax) {
 		if !probe {
 			e.counters.DropGhostAck++
@@ -70,7 +70,7 @@ func (cong *congestion) parseXACK(p *wire.Packet, in *ackInfo) bool {
 		cong.onBoltEchoed(t.Counts())
 	}
 	if t := extension.TLVs(p.TLVs()).Timing(); t != nil && cong.timing {
-		in.timed = cong.timedBy(t, extension.TLVs(p.TLVs()).Gap())
+		in.timed = cong.parseTiming(t, extension.TLVs(p.TLVs()).Gap())
 	}
 	t := extension.TLVs(p.TLVs()).Credit()
 	return t == nil || !qp.adm.hasCredits() || qp.adm.onCredit(t, p)
@@ -197,13 +197,6 @@ func (loss *lossRecovery) acknowledge(end wire.PSN, in *ackInfo) bool {
 	return whole && qp.state != Errored
 }
 
-// span returns the payload bytes of packets from..to of a message.
-func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
-	qp := snd.conn()
-	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
-		w.length))
-}
-
 // onProgress does what follows when the oldest packets have been answered. These packets and bytes
 // have not been reported to congestion control yet.
 func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackInfo) {
@@ -229,7 +222,7 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	} else {
 		loss.rtoAt = 0
 		qp.setTimer()
-		qp.ep.stake.answered(now)
+		qp.ep.responseWait.onAllAcked(now)
 	}
 	if packets > 0 {
 		qp.cong.sample(packets, bytes, in)
@@ -240,7 +233,7 @@ func (loss *lossRecovery) onProgress(packets uint32, bytes units.Bytes, in *ackI
 	if qp.snd.hasNext() {
 		qp.ep.scheduleRequests(qp)
 	}
-	qp.noticeDrained()
+	qp.checkDrained()
 	if qp.cong.hasProber() {
 		qp.cong.scheduleDueProbe()
 	}
@@ -254,24 +247,24 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 	ev := cc.Event{Kind: cc.ACK, PSN: uint32(qp.loss.oldest()), Packets: int(packets), Bytes: bytes,
 		Marked: int(cong.takeNewMarks(packets)), INT: in.hops}
 	if cong.bolt {
-		cong.addBolt(&ev)
+		cong.addBoltEcho(&ev)
 	}
 	if ev.Marked > 0 && cong.events.Has(cc.ECN) {
 		ev.Kind = cc.ECN
 	}
-	left := qp.loss.newestSent()
-	if timed.left.at != 0 {
-		left = timed.left
+	sent := qp.loss.newestSent()
+	if timed.sent.at != 0 {
+		sent = timed.sent
 	}
-	if left.at != 0 && cong.events.Has(cc.RTT) {
-		ev.Kind, ev.Delay = cc.RTT, now.Sub(left.at)
-		if timed.left.at != 0 {
-			timed.hosts.fill(&ev)
+	if sent.at != 0 && cong.events.Has(cc.RTT) {
+		ev.Kind, ev.Delay = cc.RTT, now.Sub(sent.at)
+		if timed.sent.at != 0 {
+			timed.host.fill(&ev)
 			cong.peerAway.onSample(ev.RemoteAway)
 			qp.ep.rounds.onPeerAway(ev.RemoteAway, now)
 			ev.OneWay, ev.Hops = timed.oneWay, timed.hops
 		} else { // the peer does not report its part
-			h := qp.ep.here(left.departure)
+			h := qp.ep.localDelay(sent.txRound)
 			h.endpoint = 0
 			h.fill(&ev)
 		}
@@ -298,22 +291,4 @@ func (loss *lossRecovery) onResponseLost(end wire.PSN, in *ackInfo) {
 	loss.gapSeen = true
 	qp.ep.counters.ResponseGaps++
 	loss.restart()
-}
-
-// receiveCNP handles a congestion notification packet (annex A17.9.3).
-func (cong *congestion) receiveCNP(p *wire.Packet) {
-	qp := cong.conn()
-	e := qp.ep
-	switch {
-	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
-		e.counters.DropState++
-	case !p.SrcIs(&qp.tmpl):
-		e.counters.DropPeer++
-	case !samePartition(p.PKey, qp.pkey):
-		e.counters.DropPKey++
-	default:
-		e.counters.CNPs++
-		cong.cold().cnps++
-		cong.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.loss.oldest())}, e.now)
-	}
 }

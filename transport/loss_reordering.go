@@ -10,9 +10,10 @@ import (
 // gap as a loss, or, as a responder, reports it to its granter, as TCP does since RACK (RFC 8985,
 // section 6.2: the reordering window).
 
-// reorderWindow is packets that others have overtaken and that may still arrive, and until when.
+// reorderWindow is the packets that others have overtaken and that may still arrive, and until
+// when.
 type reorderWindow struct {
-	overdue   psnSet
+	overtaken psnSet
 	deadlines deadlines
 	resentBy  units.Time // when an overtaken retransmission counts as lost; 0: there is none
 }
@@ -35,21 +36,21 @@ func (loss *lossRecovery) reorderingWindow() units.Duration {
 }
 
 // add makes the packets before psn wait from now on, unless they already do. It rounds their
-// deadline up to a quarter of patience, so that at most five deadlines are ahead.
-func (w *deadlines) add(psn wire.PSN, patience units.Duration, now units.Time) {
+// deadline up to a quarter of the window, so that at most five deadlines are ahead.
+func (w *deadlines) add(psn wire.PSN, window units.Duration, now units.Time) {
 	if w.n > 0 && !psn.After(w.at[w.n-1].before) {
 		return
 	}
-	quarter := units.Time(max(patience/4, 1))
-	until := (now.Add(patience) + quarter - 1) / quarter * quarter
+	quarter := units.Time(max(window/4, 1))
+	until := (now.Add(window) + quarter - 1) / quarter * quarter
 	if w.n == 0 || w.at[w.n-1].until != until && w.n < len(w.at) {
 		w.n++
 	}
 	w.at[w.n-1] = deadline{psn, until}
 }
 
-// over removes and returns the next PSN before which packets have waited long enough.
-func (w *deadlines) over(now units.Time) (before wire.PSN, some bool) {
+// expired removes and returns the next PSN before which packets have waited long enough.
+func (w *deadlines) expired(now units.Time) (before wire.PSN, ok bool) {
 	if w.n == 0 || w.at[0].until.After(now) {
 		return 0, false
 	}
@@ -67,28 +68,28 @@ func (w *deadlines) next() units.Time {
 	return w.at[0].until
 }
 
-// markOverdueLost marks as lost what has waited long enough.
-func (loss *lossRecovery) markOverdueLost(now units.Time) {
+// markExpiredLost marks as lost what has waited long enough.
+func (loss *lossRecovery) markExpiredLost(now units.Time) {
 	qp := loss.conn()
 	l := &loss.recovery.window
 	if l.deadlines.n == 0 {
 		return
 	}
-	for before, some := l.deadlines.over(now); some; before, some = l.deadlines.over(now) {
-		for psn, more := l.overdue.next(loss.una); more && psn.Before(before); psn,
-			more = l.overdue.next(loss.una) {
-			l.overdue.remove(psn)
+	for before, ok := l.deadlines.expired(now); ok; before, ok = l.deadlines.expired(now) {
+		for psn, more := l.overtaken.next(loss.una); more && psn.Before(before); psn,
+			more = l.overtaken.next(loss.una) {
+			l.overtaken.remove(psn)
 			loss.markLost(psn)
 		}
 	}
-	if l.overdue.isEmpty() {
+	if l.overtaken.isEmpty() {
 		l.deadlines.n = 0
 	}
 	qp.setTimer()
 }
 
-// isResentOverdue reports whether retransmissions that were overtaken count as lost again.
-func (loss *lossRecovery) isResentOverdue(now units.Time) bool {
+// isResentExpired reports whether retransmissions that were overtaken count as lost again.
+func (loss *lossRecovery) isResentExpired(now units.Time) bool {
 	qp := loss.conn()
 	l := &loss.recovery.window
 	if loss.cold().reordering == 0 {

@@ -15,7 +15,7 @@ import (
 
 // Late packets are not lost. Lost packets are retransmitted no earlier than they may be late, and
 // not much later.
-func TestPatience(t *testing.T) {
+func TestReorderingWindow(t *testing.T) {
 	const us = units.Microsecond
 	for _, c := range []struct {
 		name       string
@@ -23,10 +23,10 @@ func TestPatience(t *testing.T) {
 		late       map[wire.PSN]units.Duration // by how much a packet is late, the first time
 		lost       []wire.PSN
 		again      int
-		took       [2]units.Duration // between
+		duration   [2]units.Duration // between
 	}{
 		{"in order", 10 * us, nil, nil, 0, [2]units.Duration{2 * us, 2 * us}},
-		{"late, without patience", 0, map[wire.PSN]units.Duration{103: 5 * us}, nil, 1,
+		{"late, without a reordering window", 0, map[wire.PSN]units.Duration{103: 5 * us}, nil, 1,
 			[2]units.Duration{4 * us, 4 * us}},
 		{"late", 10 * us, map[wire.PSN]units.Duration{103: 5 * us}, nil, 0,
 			[2]units.Duration{7 * us, 7 * us}},
@@ -60,9 +60,9 @@ func TestPatience(t *testing.T) {
 				RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 			start := p.now
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
-			took := p.now.Sub(start)
-			assert.GreaterOrEqual(t, took, c.took[0])
-			assert.LessOrEqual(t, took, c.took[1])
+			duration := p.now.Sub(start)
+			assert.GreaterOrEqual(t, duration, c.duration[0])
+			assert.LessOrEqual(t, duration, c.duration[1])
 			p.settle(units.Millisecond)
 			assert.True(t, bytes.Equal(a.mem[:20480], b.mem[:20480]))
 			assert.EqualValues(t, c.again, p.a.counters.Retransmitted)
@@ -74,7 +74,7 @@ func TestPatience(t *testing.T) {
 
 // A retransmission that is lost again is detected without a timeout when something new follows,
 // after the reordering window.
-func TestLostAgainWithPatience(t *testing.T) {
+func TestLostAgainWithReordering(t *testing.T) {
 	p := newPair(t)
 	o := selective()
 	o.memory, o.maxInFlight, o.reordering, o.timeout = 1<<20, 20*units.KiB, 10*units.Microsecond, 20

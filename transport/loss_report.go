@@ -6,12 +6,12 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Packets that the peer lists as missing are lost, as are those that its SACKs show as missing.
+// Packets in a loss report of the peer are lost, as are those that its SACKs show as missing.
 // Where the network reorders, they count as lost no sooner than those. A retransmission may have
-// left after the list: it counts as lost again only when a round trip has passed since. Packets
+// left after the report: it counts as lost again only when a round trip has passed since. Packets
 // that were trimmed are lost for certain.
 
-// onLossReport handles the list of a TOKEN.
+// onLossReport handles the loss report in a TOKEN.
 func (loss *lossRecovery) onLossReport(t extension.Token) {
 	qp := loss.conn()
 	if !qp.isSelective() {
@@ -35,7 +35,7 @@ func (loss *lossRecovery) onLossReport(t extension.Token) {
 
 // outstandingPart returns the part of a range, from first to before end, that is outstanding and
 // not before from. Ranges ascend, so that each packet is looked at once, however often it is
-// listed.
+// reported.
 func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (first, end wire.PSN) {
 	una := loss.una
 	low := wire.PSN(l.First).Sub(una)
@@ -44,12 +44,6 @@ func (loss *lossRecovery) outstandingPart(l extension.Range, from wire.PSN) (fir
 		return from, from
 	}
 	return una.Add(uint32(low)), una.Add(uint32(high))
-}
-
-// reportedOldest is the oldest packet, and since when the peer has reported it missing.
-type reportedOldest struct {
-	psn   wire.PSN
-	since units.Time // 0: never
 }
 
 // onOldestReportedLost handles a loss report for the oldest outstanding packet. A peer that reports
@@ -74,19 +68,6 @@ func (loss *lossRecovery) onOldestReportedLost(now units.Time) bool {
 	return true
 }
 
-// reportedFor returns for how long the peer has reported psn, the oldest packet, as missing, or
-// since restartReport; first is true for the first report.
-func (a *admission) reportedFor(psn wire.PSN, now units.Time) (d units.Duration, first bool) {
-	if s := &a.reportedOldest; s.psn != psn || s.since == 0 {
-		*s = reportedOldest{psn, now}
-		return 0, true
-	}
-	return now.Sub(a.reportedOldest.since), false
-}
-
-// restartReport restarts the time that reportedFor returns.
-func (a *admission) restartReport(now units.Time) { a.reportedOldest.since = now }
-
 // onReportedLost marks one outstanding packet as lost, unless it is known to have arrived or to be
 // lost, or was retransmitted within a round trip and not trimmed since.
 func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.Time) {
@@ -97,7 +78,7 @@ func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.T
 	}
 	switch {
 	case !rec.resent.has(psn) && loss.cold().reordering > 0 && !trimmed:
-		rec.window.overdue.add(psn)
+		rec.window.overtaken.add(psn)
 		rec.window.deadlines.add(psn.Add(1), loss.reorderingWindow(), now)
 		return
 	case !rec.resent.has(psn):
@@ -113,68 +94,30 @@ func (loss *lossRecovery) onReportedLost(psn wire.PSN, trimmed bool, now units.T
 // recentResends is the PSNs that were retransmitted within the last one or two round trips: those
 // since a time, and those in the round trip before it.
 type recentResends struct {
-	since, before psnSet
-	at            units.Time // that time
+	current, previous psnSet
+	currentSince      units.Time // that time
 }
 
 // add records that psn is retransmitted.
 func (a *recentResends) add(psn wire.PSN, rtt units.Duration, now units.Time) {
 	a.roll(rtt, now)
-	a.since.add(psn)
-	a.before.remove(psn)
+	a.current.add(psn)
+	a.previous.remove(psn)
 }
 
 func (a *recentResends) isRecent(psn wire.PSN, rtt units.Duration, now units.Time) bool {
 	a.roll(rtt, now)
-	return a.since.has(psn) || a.before.has(psn)
+	return a.current.has(psn) || a.previous.has(psn)
 }
 
 func (a *recentResends) roll(rtt units.Duration, now units.Time) {
-	passed := now.Sub(a.at)
-	if a.at != 0 && passed < rtt {
+	elapsed := now.Sub(a.currentSince)
+	if a.currentSince != 0 && elapsed < rtt {
 		return
 	}
-	a.before = a.since
-	if a.at == 0 || passed >= 2*rtt {
-		a.before = psnSet{}
+	a.previous = a.current
+	if a.currentSince == 0 || elapsed >= 2*rtt {
+		a.previous = psnSet{}
 	}
-	a.since, a.at = psnSet{}, now
-}
-
-// roundTrip measures round trips: of a packet that asked for an ACK and was sent once.
-type roundTrip struct {
-	psn  wire.PSN
-	left units.Time // 0: no measurement is in progress
-	took units.Duration
-}
-
-// longTrip is the round trip that is assumed before one was measured (IRN section 4.1: RTO_low,
-// which is longer than any of its network's).
-const longTrip = 100 * units.Microsecond
-
-func (t *roundTrip) length() units.Duration {
-	if t.took == 0 {
-		return longTrip
-	}
-	return t.took
-}
-
-func (t *roundTrip) begin(psn wire.PSN, now units.Time) {
-	if t.left == 0 {
-		t.psn, t.left = psn, now
-	}
-}
-
-// end records that everything before una is acknowledged.
-func (t *roundTrip) end(una wire.PSN, now units.Time) {
-	if t.left != 0 && t.psn.Before(una) {
-		t.took, t.left = now.Sub(t.left), 0
-	}
-}
-
-// forget ends a measurement with psn, which was retransmitted.
-func (t *roundTrip) forget(psn wire.PSN) {
-	if psn == t.psn {
-		t.left = 0
-	}
+	a.current, a.currentSince = psnSet{}, now
 }

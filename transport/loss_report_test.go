@@ -13,11 +13,14 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// list makes the requester of a receive a report of n missing packets from first on. It returns how
-// many more it then marks as lost.
-func (p *pair) list(a *side, first wire.PSN, n uint8) (lost int) { return p.listAs(a, 0, first, n) }
+// reportLost makes the requester of a receive a report of n missing packets from first on. It
+// returns how many more it then marks as lost.
+func (p *pair) reportLost(a *side, first wire.PSN, n uint8) (lost int) {
+	return p.reportLostAs(a, 0, first, n)
+}
 
-func (p *pair) listAs(a *side, flags extension.TokenFlags, first wire.PSN, n uint8) (lost int) {
+func (p *pair) reportLostAs(a *side, flags extension.TokenFlags, first wire.PSN,
+	n uint8) (lost int) {
 	if rec := a.qp.loss.recovery; rec != nil {
 		lost -= rec.lost.len()
 	}
@@ -40,13 +43,14 @@ func (s *psnSet) len() (n int) {
 	return n
 }
 
-// listing is a connection whose requester has sent 100 to 109 after a round trip of 2 µs that it
-// could measure; keeps returns whether a packet arrives.
-func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair, a, b *side) {
+// lossReportPair is a connection whose requester has sent 100 to 109 after a round trip of 2 µs
+// that it could measure; keeps returns whether a packet arrives.
+func lossReportPair(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pair,
+	a, b *side) {
 	o.timeout = 20 // four seconds
 	o.psn = 99
 	p, a, b, g, r := admittedPair(t, o)
-	g.limit, r.demand, r.limit, r.came = 1<<30, 1<<30, 1<<30, 1<<30
+	g.limit, r.demand, r.limit, r.arrived = 1<<30, 1<<30, 1<<30, 1<<30
 	a.write(t, b, 10)
 	p.await(a, 1)
 	p.la.tamper = func(frame []byte) int {
@@ -61,40 +65,41 @@ func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pai
 	return p, a, b
 }
 
-func TestLoseListed(t *testing.T) {
+func TestLossReport(t *testing.T) {
 	none := func(wire.PSN) bool { return false }
-	p, a, b := listing(t, selective(), none)
-	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
+	p, a, b := lossReportPair(t, selective(), none)
+	assert.Equal(t, 2*units.Microsecond, a.qp.adm.rtt.value)
 	sent := func() uint64 { return p.a.counters.Retransmitted }
 
 	for _, void := range []struct {
 		first wire.PSN
 		n     uint8
 	}{{110, 255}, {90, 10}, {100 + 1<<23, 10}, {612, 1}, {105, 0}} {
-		assert.Zero(t, p.list(a, void.first, void.n), "%+v is not outstanding", void)
+		assert.Zero(t, p.reportLost(a, void.first, void.n), "%+v is not outstanding", void)
 	}
 	assert.Nil(t, a.qp.loss.recovery)
 
-	assert.Equal(t, 3, p.list(a, 103, 3))
-	assert.Zero(t, p.list(a, 103, 3), "lost already")
+	assert.Equal(t, 3, p.reportLost(a, 103, 3))
+	assert.Zero(t, p.reportLost(a, 103, 3), "lost already")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 3, sent())
-	assert.Equal(t, 4, p.list(a, 102, 7), "102, and 106 to 108: the others left a microsecond ago")
+	assert.Equal(t, 4, p.reportLost(a, 102, 7),
+		"102, and 106 to 108: the others left a microsecond ago")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 7, sent())
-	assert.Equal(t, 1, p.listAs(a, extension.TokenTrimmed, 103, 1),
+	assert.Equal(t, 1, p.reportLostAs(a, extension.TokenTrimmed, 103, 1),
 		"trimmed again: lost for certain")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 8, sent())
 	p.settle(4 * units.Microsecond)
-	assert.Equal(t, 2, p.list(a, 98, 4), "100 and 101, reported for the first time")
-	assert.Equal(t, 3, p.list(a, 103, 3), "two round trips have passed")
+	assert.Equal(t, 2, p.reportLost(a, 98, 4), "100 and 101, reported for the first time")
+	assert.Equal(t, 3, p.reportLost(a, 103, 3), "two round trips have passed")
 	p.settle(units.Microsecond)
 	assert.EqualValues(t, 13, sent())
 
 	p.la.tamper = nil
 	p.settle(8 * units.Microsecond)
-	assert.Equal(t, 10, p.list(a, 100, 10))
+	assert.Equal(t, 10, p.reportLost(a, 100, 10))
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
 	assert.Zero(t, p.a.counters.Timeouts)
@@ -103,12 +108,14 @@ func TestLoseListed(t *testing.T) {
 }
 
 // What a SACK reported as arrived is not retransmitted, whatever a list reports.
-func TestLoseListedKnowsWhatIsHere(t *testing.T) {
-	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
+func TestLossReportOfArrivedPackets(t *testing.T) {
+	p, a, b := lossReportPair(t, selective(), func(psn wire.PSN) bool {
+		return psn == 104 || psn == 107
+	})
 	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK reported")
 	p.la.tamper = nil
-	assert.Equal(t, 4, p.list(a, 104, 6), "105, 106, 108 and 109: the others have arrived")
-	assert.Equal(t, 4, p.list(a, 100, 8), "100 to 103: the others arrived, or are lost")
+	assert.Equal(t, 4, p.reportLost(a, 104, 6), "105, 106, 108 and 109: the others have arrived")
+	assert.Equal(t, 4, p.reportLost(a, 100, 8), "100 to 103: the others arrived, or are lost")
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
 	assert.Zero(t, p.a.counters.Timeouts)
@@ -116,30 +123,30 @@ func TestLoseListedKnowsWhatIsHere(t *testing.T) {
 }
 
 // A peer that reports what it misses is alive: a packet may be lost more often than retry_cnt.
-func TestLoseListedCostsNoTry(t *testing.T) {
+func TestLossReportCostsNoRetry(t *testing.T) {
 	o := selective()
 	o.retries = 1
-	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	p, a, b := lossReportPair(t, o, func(wire.PSN) bool { return false })
 	for range 20 {
-		require.Equal(t, 1, p.list(a, 100, 1))
+		require.Equal(t, 1, p.reportLost(a, 100, 1))
 		p.settle(5 * units.Microsecond)
 	}
 	assert.EqualValues(t, 20, p.a.counters.Retransmitted)
 	p.la.tamper = nil
-	require.Equal(t, 10, p.list(a, 100, 10))
+	require.Equal(t, 10, p.reportLost(a, 100, 10))
 	p.await(a, 1)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
 	p.conserved()
 }
 
 // But a path that always loses it is not tried for ever: each timeout of reports costs a retry.
-func TestLoseListedForEver(t *testing.T) {
+func TestLossReportsForEver(t *testing.T) {
 	o := selective()
 	o.retries = 1
-	p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+	p, a, _ := lossReportPair(t, o, func(wire.PSN) bool { return false })
 	timeout, lists := a.qp.loss.timeout, 0
 	for ; a.qp.state == ReadyToSend && lists < 100; lists++ {
-		p.list(a, 100, 1)
+		p.reportLost(a, 100, 1)
 		p.settle(timeout / 8)
 	}
 	assert.Equal(t, Errored, a.qp.state)
@@ -148,19 +155,19 @@ func TestLoseListedForEver(t *testing.T) {
 }
 
 // Where the network reorders, a list is like a SACK: its packets may still arrive.
-func TestLoseListedWithPatience(t *testing.T) {
+func TestLossReportWithReordering(t *testing.T) {
 	o := selective()
 	o.reordering = 20 * units.Microsecond
-	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
+	p, a, b := lossReportPair(t, o, func(wire.PSN) bool { return false })
 	for range 5 {
-		assert.Zero(t, p.list(a, 103, 3))
+		assert.Zero(t, p.reportLost(a, 103, 3))
 		p.settle(3 * units.Microsecond)
 	}
 	assert.Zero(t, p.a.counters.Retransmitted)
 	p.la.tamper = nil
 	p.settle(12 * units.Microsecond) // 27 µs since the list, and the quarter that may be added
 	assert.EqualValues(t, 3, p.a.counters.Retransmitted)
-	p.list(a, 100, 10)
+	p.reportLost(a, 100, 10)
 	p.await(a, 1)
 	assert.EqualValues(t, 10, p.a.counters.Retransmitted)
 	assert.True(t, bytes.Equal(a.mem[:10240], b.mem[:10240]))
@@ -168,15 +175,15 @@ func TestLoseListedWithPatience(t *testing.T) {
 	p.conserved()
 }
 
-func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
-	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
-	assert.Zero(t, p.list(a, 100, 10))
+func TestLossReportNeedsSelectiveRepeat(t *testing.T) {
+	p, a, _ := lossReportPair(t, defaults(), func(wire.PSN) bool { return false })
+	assert.Zero(t, p.reportLost(a, 100, 10))
 	assert.Nil(t, a.qp.loss.recovery)
 }
 
 // However often a TOKEN lists packets, each of them is looked at once, and packets that are not
 // outstanding never.
-func TestListsThatOverlap(t *testing.T) {
+func TestOverlappingLossReports(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
 	full := make([]extension.Range, extension.MaxRanges)
 	for i := range full {
@@ -198,7 +205,7 @@ func TestListsThatOverlap(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			o := defaults()
 			o.sack = 256
-			p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
+			p, a, _ := lossReportPair(t, o, func(wire.PSN) bool { return false })
 			f := make(extension.Token, extension.TokenLen+extension.RangeLen*len(c.ranges))
 			f.Set(0, 0, len(c.ranges), 0, 0)
 			for i, l := range c.ranges {

@@ -87,7 +87,7 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 	if packet+1 == w.packets {
 		qp.snd.finishOldest(StatusSuccess)
 	}
-	qp.adm.addReading(-units.Bytes(len(payload)))
+	qp.adm.addReadInFlight(-units.Bytes(len(payload)))
 	loss.onProgress(1, units.Bytes(len(payload)), in)
 }
 
@@ -116,20 +116,4 @@ func (loss *lossRecovery) acceptOutOfOrder(i uint32, p *wire.Packet, info *wire.
 		loss.onExecuted(p.PSN, in)
 		loss.update(in)
 	}
-}
-
-// scatterResponse writes a response into the memory that the request names.
-func (snd *sender) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
-	if w.sges == 1 {
-		dst, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
-			LocalWrite)
-		if ok {
-			copy(dst, payload)
-		}
-		return ok
-	}
-	return snd.eachPiece(w, slot, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
-		n := copy(piece, payload)
-		payload = payload[n:]
-	})
 }

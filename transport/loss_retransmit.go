@@ -61,7 +61,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 			size := qp.snd.size(p)
 			loss.inFlight += size
 			if w.op.hasResponse() {
-				qp.adm.addReading(size)
+				qp.adm.addReadInFlight(size)
 			}
 		}
 		rec.resent.add(p)
@@ -71,7 +71,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 		}
 		p = p.Add(1)
 	}
-	rec.round, rec.overtaken, rec.window.resentBy = loss.sndMax, false, 0
+	rec.resendMax, rec.overtaken, rec.window.resentBy = loss.sndMax, false, 0
 	qp.snd.count(size)
 	loss.cold().retransmitted++
 	qp.ep.counters.Retransmitted++
@@ -92,12 +92,12 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 func (loss *lossRecovery) missingResponses(psn wire.PSN) (n uint32) {
 	qp := loss.conn()
 	rec, end := loss.recovery, qp.snd.readEnd(psn)
-	if !psn.Before(rec.known) {
+	if !psn.Before(rec.executed) {
 		return uint32(end.Sub(psn))
 	}
 	qp.ep.counters.ResponseGaps++
-	most := qp.snd.readRoom()
-	for n = 1; n < most; n++ {
+	limit := qp.snd.readRoom()
+	for n = 1; n < limit; n++ {
 		if p := psn.Add(n); p == end || !within(loss.una, p) || !rec.lost.has(p) {
 			break
 		}

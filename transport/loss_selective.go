@@ -18,7 +18,7 @@ import (
 // the READ or atomic has arrived here. Otherwise it is in flight, or lost, or retransmitted and in
 // flight again.
 //
-// A queue pair borrows one from its endpoint for as long as it needs it.
+// A queue pair takes one from its endpoint's pool for as long as it needs it.
 type recovery struct {
 	answered      psnSet
 	lost          psnSet        // to be retransmitted
@@ -27,41 +27,30 @@ type recovery struct {
 	recentResends recentResends // those of resent that left recently
 	window        reorderWindow // what may still arrive
 
-	known  wire.PSN // the responder has executed everything before it
-	marked wire.PSN // the sets are up to date before it
-	until  wire.PSN // sndMax when a loss was last reported to congestion control
-	round  wire.PSN // sndMax at the last retransmission
+	executed      wire.PSN // the responder has executed everything before it
+	updated       wire.PSN // the sets are up to date before it
+	recoveryPoint wire.PSN // sndMax when a loss was last reported to congestion control
+	resendMax     wire.PSN // sndMax at the last retransmission
 
 	overtaken bool // a packet first sent after a retransmission has overtaken it
 	probing   bool // only the oldest is retransmitted, until its answer shows what else is missing
 
-	left    sendTime    // send time of the newest of the packets
-	packets uint32      // answered, not yet reported to congestion control
-	bytes   units.Bytes // their payload
+	newestSent sendTime    // send time of the newest of the packets
+	packets    uint32      // answered, not yet reported to congestion control
+	bytes      units.Bytes // their payload
 
-	behind units.Bytes // bytes that are answered, though una has not passed them
-	read   units.Bytes // of these, bytes of READs and atomics
-	gone   units.Bytes // bytes that were lost, and not reported to the gate
+	sacked      units.Bytes // bytes that are answered, though una has not passed them
+	sackedReads units.Bytes // of these, bytes of READs and atomics
+	newlyLost   units.Bytes // bytes that were lost, and not reported to the gate
 }
-
-// reach returns how many PSNs may be outstanding.
-func (qp *QueuePair) reach() int32 {
-	if qp.isSelective() {
-		return int32(qp.sackBits)
-	}
-	return maxOutstanding
-}
-
-// isSelective reports whether the peer and we have agreed on selective repeat.
-func (qp *QueuePair) isSelective() bool { return qp.sackBits > 0 }
 
 // beginRecovery returns the recovery in progress, or begins one.
 func (loss *lossRecovery) beginRecovery() *recovery {
 	qp := loss.conn()
 	if loss.recovery == nil {
-		loss.recovery = qp.ep.recoveries.borrow()
-		*loss.recovery = recovery{known: loss.una, marked: loss.una, until: loss.una,
-			round: loss.sndMax}
+		loss.recovery = qp.ep.recoveries.get()
+		*loss.recovery = recovery{executed: loss.una, updated: loss.una, recoveryPoint: loss.una,
+			resendMax: loss.sndMax}
 	}
 	return loss.recovery
 }
@@ -69,39 +58,11 @@ func (loss *lossRecovery) beginRecovery() *recovery {
 func (loss *lossRecovery) endRecovery() {
 	qp := loss.conn()
 	if loss.recovery != nil {
-		qp.ep.recoveries.giveBack(loss.recovery)
+		qp.ep.recoveries.put(loss.recovery)
 		loss.recovery = nil
 		if loss.una == loss.sndMax {
 			qp.cong.dropSendTimes()
 		}
-	}
-}
-
-// receiveExtension handles a packet of our extension.
-func (qp *QueuePair) receiveExtension(p *wire.Packet) {
-	c := &qp.ep.counters
-	switch {
-	case p.Op == wire.SRC:
-		qp.cong.receiveSRC(p)
-	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.rcv.expectsXDATA() || p.Op <= wire.ProbeAck &&
-		!qp.cong.hasProbes(),
-		(p.Op == wire.RTS || p.Op == wire.Token) && !qp.adm.hasTokens(),
-		p.Op == wire.CREDIT && !qp.adm.hasCredits():
-		c.DropUnnegotiated++
-	case p.XCH().Tag.Get() != qp.recvTag:
-		c.DropTag++
-	case p.Op == wire.XDATA:
-		qp.rcv.receiveXDATA(p)
-	case p.Op == wire.Probe:
-		qp.cong.receiveProbe(p)
-	case p.Op == wire.ProbeAck:
-		qp.cong.receiveProbeAck(p)
-	case p.Op == wire.RTS || p.Op == wire.Token:
-		qp.adm.receiveControl(p)
-	case p.Op == wire.CREDIT:
-		qp.adm.receiveCredit(p)
-	default:
-		qp.loss.receiveAck(p)
 	}
 }
 
@@ -115,7 +76,7 @@ func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 	case top == 0 || !end.Add(uint32(top)).Before(loss.sndMax): // of packets never sent
 		e.counters.DropSACK++
 		top = 0
-	case end.Before(rec.known):
+	case end.Before(rec.executed):
 		e.counters.DropStaleAck++
 		top = 0
 	default:
@@ -123,80 +84,61 @@ func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 	}
 	loss.onExecuted(end, in)
 	if top > 0 && within(loss.una, end) {
-		loss.takeSACK(end, in.sack, min(top, psnWindow-1-int(end.Sub(loss.una))))
+		loss.applySACK(end, in.sack, min(top, psnWindow-1-int(end.Sub(loss.una))))
 	}
 	loss.update(in)
 }
 
-// takeSACK marks the packets behind end as answered or lost, as the first top bits of sack report.
-func (loss *lossRecovery) takeSACK(end wire.PSN, sack extension.SACK, top int) {
+// applySACK marks the packets behind end as answered or lost, as the first top bits of sack report.
+func (loss *lossRecovery) applySACK(end wire.PSN, sack extension.SACK, top int) {
 	qp := loss.conn()
-	rec, patient := loss.recovery, loss.cold().reordering > 0
-	if !patient || rec.answered.has(end) {
-		loss.markLostAfterAll(end)
+	rec, reordering := loss.recovery, loss.cold().reordering > 0
+	if !reordering || rec.answered.has(end) {
+		loss.markReneged(end)
 	} else {
-		rec.window.overdue.add(end)
+		rec.window.overtaken.add(end)
 	}
 	for i := range (top + 63) / 64 {
-		first, here := end.Add(uint32(1+64*i)), sack.Word(i)
-		for news := rec.news(first, here, top-64*i, patient); news != 0; news &= news - 1 {
-			bit := bits.TrailingZeros64(news)
+		first, arrived := end.Add(uint32(1+64*i)), sack.Word(i)
+		changes := rec.newlyReported(first, arrived, top-64*i, reordering)
+		for ; changes != 0; changes &= changes - 1 {
+			bit := bits.TrailingZeros64(changes)
 			psn := first.Add(uint32(bit))
-			switch came := here>>bit&1 != 0; {
-			case !came && patient:
-				rec.window.overdue.add(psn)
-			case !came:
+			switch hasArrived := arrived>>bit&1 != 0; {
+			case !hasArrived && reordering:
+				rec.window.overtaken.add(psn)
+			case !hasArrived:
 				loss.markLost(psn)
 			case qp.snd.request(psn).op.hasResponse():
-				rec.window.overdue.remove(psn)
+				rec.window.overtaken.remove(psn)
 				rec.executedReads.add(psn)
 			default:
 				loss.markAnswered(psn)
 			}
 		}
 	}
-	if patient {
+	if reordering {
 		rec.window.deadlines.add(end.Add(uint32(top)), loss.reorderingWindow(), qp.ep.now)
 	}
 }
 
-// news returns about which of the 64 PSNs from first on, at most n, a SACK reports something new;
-// here is those that have arrived. A peer may repeat a SACK as often as it likes: only news cost
-// more than a look at each word.
-func (rec *recovery) news(first wire.PSN, here uint64, n int, patient bool) uint64 {
+// newlyReported returns about which of the 64 PSNs from first on, at most n, a SACK reports
+// something new; arrived is those that it reports as arrived. A peer may repeat a SACK as often as
+// it likes: only changes cost more than a look at each word.
+func (rec *recovery) newlyReported(first wire.PSN, arrived uint64, n int, reordering bool) uint64 {
 	inside := ^uint64(0)
 	if n < 64 {
 		inside = 1<<n - 1
 	}
-	late := rec.window.overdue.word64(first)
-	came := here &^ (rec.executedReads.word64(first) &^ late)
-	missing := ^here
-	if patient {
-		missing &^= late
+	overtaken := rec.window.overtaken.word64(first)
+	answered := arrived &^ (rec.executedReads.word64(first) &^ overtaken)
+	missing := ^arrived
+	if reordering {
+		missing &^= overtaken
 	} else {
 		missing &^= rec.lost.word64(first) | rec.resent.word64(first)
 	}
-	return (came | missing) & inside &^ rec.answered.word64(first)
-}
-
-// within reports whether psn is less than a window ahead of una.
-func within(una, psn wire.PSN) bool { return uint32(psn.Sub(una)) < psnWindow }
-
-// locate finds which of the outstanding requests psn belongs to.
-func (snd *sender) locate(psn wire.PSN) (i uint32) {
-	if w := snd.at(snd.done); psn.Before(w.first.Add(w.packets)) {
-		return snd.done // the common case
-	}
-	low, high := snd.done, snd.begun // it is at low or behind, and before high
-	for high-low > 1 {
-		mid := low + (high-low)/2
-		if psn.Before(snd.at(mid).first) {
-			high = mid
-		} else {
-			low = mid
-		}
-	}
-	return low
+	return (answered | missing) & inside &^ rec.answered.word64(first)
 }
 
 // isAnswered reports whether psn, which is not before una, is answered. It returns false without a
@@ -205,29 +147,12 @@ func (rec *recovery) isAnswered(psn, una wire.PSN) bool {
 	return rec != nil && within(una, psn) && rec.answered.has(psn)
 }
 
-// request returns the outstanding request that psn belongs to.
-func (snd *sender) request(psn wire.PSN) *sendWQE { return snd.at(snd.locate(psn)) }
-
-// size returns how many bytes of payload psn carries, or asks for.
-func (snd *sender) size(psn wire.PSN) units.Bytes {
-	_, size := snd.part(psn)
-	return size
-}
-
-// part returns the outstanding request to which psn belongs, and how many bytes of its payload psn
-// carries, or asks for.
-func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
-	w = snd.request(psn)
-	k := uint32(psn.Sub(w.first))
-	return w, snd.span(w, k, k+1)
-}
-
 // removeFromFlight removes size bytes of w from what is in flight.
 func (loss *lossRecovery) removeFromFlight(w *sendWQE, size units.Bytes) {
 	qp := loss.conn()
 	loss.inFlight = max(0, loss.inFlight-size)
 	if w.op.hasResponse() {
-		qp.adm.addReading(-size)
+		qp.adm.addReadInFlight(-size)
 	}
 }
 
@@ -241,10 +166,10 @@ func (loss *lossRecovery) markAnswered(psn wire.PSN) {
 	w, size := qp.snd.part(psn)
 	rec.answered.add(psn)
 	rec.executedReads.remove(psn)
-	rec.window.overdue.remove(psn)
-	rec.behind += size
+	rec.window.overtaken.remove(psn)
+	rec.sacked += size
 	if w.op.hasResponse() {
-		rec.read += size
+		rec.sackedReads += size
 	}
 	if rec.lost.has(psn) {
 		rec.lost.remove(psn)
@@ -252,12 +177,12 @@ func (loss *lossRecovery) markAnswered(psn wire.PSN) {
 		rec.resent.remove(psn)
 		loss.removeFromFlight(w, size)
 	}
-	if left := qp.cong.sendTime(psn); left.at != 0 {
-		rec.left = left
+	if sent := qp.cong.sendTime(psn); sent.at != 0 {
+		rec.newestSent = sent
 	}
 	rec.packets++
 	rec.bytes += size
-	if !psn.Before(rec.round) {
+	if !psn.Before(rec.resendMax) {
 		rec.overtaken = true
 	}
 }
@@ -272,22 +197,22 @@ func (loss *lossRecovery) markLost(psn wire.PSN) {
 	w, size := qp.snd.part(psn)
 	rec.lost.add(psn)
 	rec.executedReads.remove(psn)
-	rec.window.overdue.remove(psn)
-	rec.gone += size
+	rec.window.overtaken.remove(psn)
+	rec.newlyLost += size
 	loss.removeFromFlight(w, size)
 	qp.cong.forgetSendTimes(psn, 1)
 }
 
-// markLostAfterAll marks psn, the packet that the responder expects, as lost even if it was
+// markReneged marks psn, the packet that the responder expects, as lost even if it was
 // reported as arrived: the responder was not ready for it when its turn came, and dropped it.
-func (loss *lossRecovery) markLostAfterAll(psn wire.PSN) {
+func (loss *lossRecovery) markReneged(psn wire.PSN) {
 	qp := loss.conn()
 	rec := loss.recovery
 	if rec.answered.has(psn) && !qp.snd.request(psn).op.hasResponse() {
 		rec.answered.remove(psn)
 		rec.lost.add(psn)
-		rec.behind -= qp.snd.size(psn)
-		rec.gone += qp.snd.size(psn)
+		rec.sacked -= qp.snd.size(psn)
+		rec.newlyLost += qp.snd.size(psn)
 	}
 	loss.markLost(psn)
 }
@@ -296,7 +221,7 @@ func (loss *lossRecovery) markLostAfterAll(psn wire.PSN) {
 // packet which had arrived: the responder needed its buffers, and dropped all that it held.
 func (loss *lossRecovery) onBufferDropped(end wire.PSN) {
 	rec := loss.recovery
-	if end.Before(rec.known) || !within(loss.una, end) || !end.Before(loss.sndMax) ||
+	if end.Before(rec.executed) || !within(loss.una, end) || !end.Before(loss.sndMax) ||
 		!rec.answered.has(end) && !rec.executedReads.has(end) {
 		return
 	}
@@ -307,7 +232,7 @@ func (loss *lossRecovery) onBufferDropped(end wire.PSN) {
 func (loss *lossRecovery) markLostFrom(psn wire.PSN) {
 	for ; psn.Before(loss.sndMax) && within(loss.una, psn); psn = psn.Add(1) {
 		if loss.recovery.answered.has(psn) || loss.recovery.executedReads.has(psn) {
-			loss.markLostAfterAll(psn)
+			loss.markReneged(psn)
 		}
 	}
 }
@@ -317,17 +242,17 @@ func (loss *lossRecovery) markLostFrom(psn wire.PSN) {
 func (loss *lossRecovery) onExecuted(end wire.PSN, in *ackInfo) {
 	qp := loss.conn()
 	rec, before := loss.recovery, loss.una
-	if end.After(rec.known) {
-		rec.known = end
+	if end.After(rec.executed) {
+		rec.executed = end
 	}
 	for moved := true; moved; {
-		for rec.marked.Before(rec.known) && within(loss.una, rec.marked) {
-			if qp.snd.request(rec.marked).op.hasResponse() {
-				loss.markLost(rec.marked)
+		for rec.updated.Before(rec.executed) && within(loss.una, rec.updated) {
+			if qp.snd.request(rec.updated).op.hasResponse() {
+				loss.markLost(rec.updated)
 			} else {
-				loss.markAnswered(rec.marked)
+				loss.markAnswered(rec.updated)
 			}
-			rec.marked = rec.marked.Add(1)
+			rec.updated = rec.updated.Add(1)
 		}
 		moved = loss.completeAnswered()
 	}
@@ -346,13 +271,13 @@ func (loss *lossRecovery) completeAnswered() bool {
 		w := qp.snd.oldest()
 		last := w.first.Add(w.packets)
 		for loss.una != last && rec.answered.has(loss.una) &&
-			(w.op.hasResponse() || loss.una.Before(rec.known)) {
+			(w.op.hasResponse() || loss.una.Before(rec.executed)) {
 			rec.answered.remove(loss.una)
 			k := uint32(loss.una.Sub(w.first))
 			size := qp.snd.span(w, k, k+1)
-			rec.behind -= size
+			rec.sacked -= size
 			if w.op.hasResponse() {
-				rec.read -= size
+				rec.sackedReads -= size
 			}
 			loss.una = loss.una.Add(1)
 		}
@@ -361,11 +286,11 @@ func (loss *lossRecovery) completeAnswered() bool {
 		}
 		qp.snd.finishOldest(StatusSuccess)
 	}
-	if rec.known.Before(loss.una) {
-		rec.known = loss.una
+	if rec.executed.Before(loss.una) {
+		rec.executed = loss.una
 	}
-	if rec.marked.Before(loss.una) {
-		rec.marked = loss.una
+	if rec.updated.Before(loss.una) {
+		rec.updated = loss.una
 	}
 	return loss.una != before
 }
@@ -376,8 +301,8 @@ func (loss *lossRecovery) update(in *ackInfo) {
 	now := in.now
 	rec := loss.recovery
 	loss.onExecuted(loss.una, in)
-	loss.markOverdueLost(now)
-	if rec.overtaken && loss.isResentOverdue(now) && !loss.markResentLost() {
+	loss.markExpiredLost(now)
+	if rec.overtaken && loss.isResentExpired(now) && !loss.markResentLost() {
 		return
 	}
 	if rec.packets > 0 {
@@ -385,18 +310,19 @@ func (loss *lossRecovery) update(in *ackInfo) {
 		rec.packets, rec.bytes = 0, 0
 		qp.cong.sample(packets, size, in)
 	}
-	if rec.gone > 0 {
-		lost := rec.gone
-		rec.gone = 0
+	if rec.newlyLost > 0 {
+		lost := rec.newlyLost
+		rec.newlyLost = 0
 		qp.adm.onLost(lost)
 	}
 	missing := !rec.lost.isEmpty() || !rec.resent.isEmpty()
-	if missing && !rec.until.After(loss.una) && !loss.rnrWait { // one signal for each window
-		rec.until = loss.sndMax
+	if missing && !rec.recoveryPoint.After(loss.una) && !loss.rnrWait {
+		// one signal for each window
+		rec.recoveryPoint = loss.sndMax
 		qp.cong.report(cc.Event{Kind: cc.OOO, PSN: uint32(loss.una)}, now)
 	}
-	if !missing && rec.answered.isEmpty() && rec.window.overdue.isEmpty() &&
-		!rec.until.After(loss.una) {
+	if !missing && rec.answered.isEmpty() && rec.window.overtaken.isEmpty() &&
+		!rec.recoveryPoint.After(loss.una) {
 		loss.endRecovery()
 	}
 	if missing || qp.snd.hasNext() { // there may be room for more
@@ -439,12 +365,12 @@ func (loss *lossRecovery) probeOldest() {
 	qp := loss.conn()
 	rec := loss.beginRecovery()
 	rec.resent, rec.window = psnSet{}, reorderWindow{}
-	loss.markLostAfterAll(loss.una)
+	loss.markReneged(loss.una)
 	loss.markAllLost()
 	loss.inFlight = 0
-	qp.adm.clearReading()
-	rec.until, rec.probing = loss.sndMax, true
-	lost := rec.gone
-	rec.gone = 0
+	qp.adm.clearReadInFlight()
+	rec.recoveryPoint, rec.probing = loss.sndMax, true
+	lost := rec.newlyLost
+	rec.newlyLost = 0
 	qp.adm.onLost(lost)
 }

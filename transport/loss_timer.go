@@ -6,10 +6,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// unresolvedPatience is how long a packet waits for the MAC address of its next hop before its
+// neighborTimeout is how long a packet waits for the MAC address of its next hop before its
 // request fails. The transport's own retries do not count here: the packet has not left yet, and
 // ARP repeats more slowly than a fast network times out.
-const unresolvedPatience = units.Second
+const neighborTimeout = units.Second
 
 // rnrForever is the RNR retry count that means no limit (InfiniBand spec 9.7.5.2.8).
 const rnrForever = 7
@@ -20,9 +20,9 @@ const rnrForever = 7
 func (loss *lossRecovery) startTimer(now units.Time) {
 	qp := loss.conn()
 	t := loss.timeout
-	loss.few = loss.hasFew && loss.sndMax.Sub(loss.una) < fewPackets
-	if loss.few {
-		t = loss.cold().timeoutFew
+	loss.usesRTOLow = loss.hasRTOLow && loss.sndMax.Sub(loss.una) < rtoLowPackets
+	if loss.usesRTOLow {
+		t = loss.cold().rtoLow
 	}
 	at := units.Time(0)
 	if t != units.Forever {
@@ -40,7 +40,7 @@ func (loss *lossRecovery) awaitNeighbor(now units.Time) {
 	qp := loss.conn()
 	qp.ep.awaitNeighbor(qp)
 	if loss.rtoAt == 0 {
-		loss.rtoAt = now.Add(unresolvedPatience)
+		loss.rtoAt = now.Add(neighborTimeout)
 		qp.setTimer()
 	}
 }
@@ -50,25 +50,6 @@ func (loss *lossRecovery) neighborKnown() {
 	qp := loss.conn()
 	if loss.rtoAt != 0 && loss.una == loss.sndMax {
 		loss.rtoAt = 0
-		qp.setTimer()
-	}
-}
-
-// onTimer handles what is due, and sets the timer for what is not.
-func (qp *QueuePair) onTimer(now units.Time) {
-	if qp.adm != nil {
-		qp.adm.onTimer(now)
-	}
-	if qp.state != ReadyToSend && qp.state != SQDrained {
-		return
-	}
-	if qp.cong.hasProber() {
-		if qp.cong.probeTimer(now); qp.state == Errored {
-			return
-		}
-	}
-	qp.loss.onTimer(now)
-	if qp.state != Errored {
 		qp.setTimer()
 	}
 }
@@ -88,17 +69,17 @@ func (loss *lossRecovery) onTimer(now units.Time) {
 	if loss.rtoAt == 0 || loss.rtoAt.After(now) {
 		return
 	}
-	if qp.ep.rounds.behind() {
+	if qp.ep.rounds.isBehind() {
 		loss.rtoAt = now.Add(units.Nanosecond) // the awaited answer may have arrived meanwhile
 		return
 	}
-	began := loss.rtoAt.Add(-loss.cold().timeoutFew)
+	began := loss.rtoAt.Add(-loss.cold().rtoLow)
 	loss.rtoAt = 0
-	if !loss.few || loss.sndMax.Sub(loss.una) < fewPackets {
+	if !loss.usesRTOLow || loss.sndMax.Sub(loss.una) < rtoLowPackets {
 		loss.onTimeout(now)
 		return
 	}
-	loss.few = false // there have been more since
+	loss.usesRTOLow = false // there have been more since
 	if loss.timeout != units.Forever {
 		loss.rtoAt = began.Add(loss.timeout)
 	}
@@ -158,7 +139,7 @@ func (loss *lossRecovery) onUnresolved() {
 	}
 	qp.ep.counters.NoNeighbor++
 	qp.snd.skipOldest(StatusSuccess)
-	qp.noticeDrained()
+	qp.checkDrained()
 	qp.ep.scheduleRequests(qp)
 }
 
@@ -166,7 +147,7 @@ func (loss *lossRecovery) onUnresolved() {
 func (loss *lossRecovery) goBack() {
 	qp, lost := loss.conn(), loss.inFlight
 	loss.inFlight = 0
-	qp.adm.clearReading()
+	qp.adm.clearReadInFlight()
 	qp.snd.goBack(loss.una)
 	qp.adm.onLost(lost)
 }
@@ -218,7 +199,7 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	}
 	loss.rtoAt = 0
 	loss.rnrWait, loss.cold().rnrAt = true, now.Add(loss.rnrDelay(timer))
-	qp.cong.leavePace()
-	qp.cong.updateClaim()
+	qp.cong.cancelPacing()
+	qp.cong.updateBacklogged()
 	qp.setTimer()
 }

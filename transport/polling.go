@@ -2,14 +2,14 @@ package transport
 
 import "github.com/goroce/goroce/units"
 
-// leastGap is longer than a round without work, or a yield that no other thread takes.
-const leastGap = 5 * units.Microsecond
+// minGap is longer than a round without work, or a yield that no other thread takes.
+const minGap = 5 * units.Microsecond
 
-// missed records a time without polls.
-func (r *rounds) missed(d units.Duration, atStake bool) {
+// onGap records a time without polls.
+func (r *rounds) onGap(d units.Duration, expectsResponse bool) {
 	p := &r.polling
 	p.Away += d
-	if atStake {
+	if expectsResponse {
 		p.Stalled += d
 	}
 	p.LongestGap = max(p.LongestGap, d)
@@ -17,8 +17,8 @@ func (r *rounds) missed(d units.Duration, atStake bool) {
 
 // absence is the absence of a peer that the newest delay sample of an endpoint reported.
 type absence struct {
-	sampled units.Time
-	told    units.Duration
+	sampled  units.Time
+	reported units.Duration
 }
 
 // onPeerAway records for how long the peer of a delay sample did not poll. All samples whose
@@ -31,10 +31,10 @@ func (r *rounds) onPeerAway(away units.Duration, now units.Time) {
 // poll: an absence longer than the time since the previous sample was, at least in part, reported
 // by that.
 func (a *absence) onSample(away units.Duration, now units.Time) units.Duration {
-	silence, before := now.Sub(a.sampled), a.told
-	a.sampled, a.told = now, away
-	if away <= silence {
+	sinceSample, before := now.Sub(a.sampled), a.reported
+	a.sampled, a.reported = now, away
+	if away <= sinceSample {
 		return away
 	}
-	return min(max(0, away-before), silence)
+	return min(max(0, away-before), sinceSample)
 }

@@ -25,16 +25,16 @@ func TestPolling(t *testing.T) {
 	p.round(p.a, us, us)
 	assert.Equal(t, polling{Rounds: 1}, p.a.Stats().Polling)
 
-	p.now = p.now.Add(leastGap - 1)
+	p.now = p.now.Add(minGap - 1)
 	p.round(p.a, us, us)
 	assert.Equal(t, polling{Rounds: 2}, p.a.Stats().Polling, "a round without work")
 
 	p.now = p.now.Add(70 * us)
-	p.round(p.a, longestPhase, us)
+	p.round(p.a, maxPhase, us)
 	assert.Equal(t, polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Stats().Polling,
 		"a nap")
 
-	p.a.stake.ask(p.now)
+	p.a.responseWait.onSent(p.now)
 	p.now = p.now.Add(3000 * us)
 	p.round(p.a, us, us)
 	assert.Equal(t, polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
@@ -46,7 +46,7 @@ func TestPolling(t *testing.T) {
 	assert.Equal(t, polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
 		p.a.Stats().Polling, "a phase that was interrupted")
 
-	p.a.stake.ask(p.now)
+	p.a.responseWait.onSent(p.now)
 	p.round(p.a, 400*us, us)
 	assert.Equal(t, polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
 		p.a.Stats().Polling)
@@ -56,7 +56,7 @@ func TestPolling(t *testing.T) {
 func TestPollingInVirtualTime(t *testing.T) {
 	p := newPair(t)
 	p.a.Poll(p.now)
-	p.a.stake.ask(p.now)
+	p.a.responseWait.onSent(p.now)
 	for range 10 {
 		p.now = p.now.Add(units.Millisecond)
 		p.a.Idle(p.now)

@@ -1,23 +1,23 @@
 package transport
 
-// pool lends state that few queue pairs need at a time.
+// pool is a free list of state that few queue pairs need at a time.
 type pool[T any] struct {
-	idle []*T
-	lent int
+	free  []*T
+	inUse int
 }
 
-func (p *pool[T]) borrow() *T {
-	p.lent++
-	n := len(p.idle)
+func (p *pool[T]) get() *T {
+	p.inUse++
+	n := len(p.free)
 	if n == 0 {
 		return new(T)
 	}
-	t := p.idle[n-1]
-	p.idle = p.idle[:n-1]
+	t := p.free[n-1]
+	p.free = p.free[:n-1]
 	return t
 }
 
-func (p *pool[T]) giveBack(t *T) {
-	p.lent--
-	p.idle = append(p.idle, t)
+func (p *pool[T]) put(t *T) {
+	p.inUse--
+	p.free = append(p.free, t)
 }

@@ -41,3 +41,6 @@ func (s *psnSet) word64(p wire.PSN) uint64 {
 	i, shift := p/64%psnWords, p%64
 	return s[i]>>shift | s[(i+1)%psnWords]<<(64-shift)
 }
+
+// within reports whether psn is less than a window ahead of una.
+func within(una, psn wire.PSN) bool { return uint32(psn.Sub(una)) < psnWindow }

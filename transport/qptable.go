@@ -11,16 +11,16 @@ import (
 // qpTable maps numbers to queue pairs with one array access: the low bits of the numbers in use are
 // unique.
 type qpTable struct {
-	slots []*QueuePair
-	count int
-	first uint32
-	step  uint32
-	most  uint32 // how many numbers there are from first on
+	slots   []*QueuePair
+	count   int
+	first   uint32
+	step    uint32
+	numbers uint32 // how many numbers there are from first on
 
-	next    uint32     // the next number, unless numbers are drawn
-	drawn   *rand.Rand // nil: numbers are assigned in order
-	resting []wire.QPN // numbers given up last, a ring; nil unless numbers are drawn
-	rested  int        // the next index of the ring
+	next        uint32     // the next number, unless numbers are drawn
+	drawn       *rand.Rand // nil: numbers are assigned in order
+	retired     []wire.QPN // numbers given up last, a ring; nil unless numbers are drawn
+	nextRetired int        // the next index of the ring
 }
 
 // firstQPN is above the numbers to which the specification and its tools give a meaning.
@@ -29,9 +29,9 @@ const firstQPN = 0x11
 // multicastQPN addresses all queue pairs of a group (InfiniBand spec 3.4.4).
 const multicastQPN = wire.PSNMask
 
-// restingNumbers is how many of the numbers given up last are not drawn again: peers, and packets
+// maxRetired is how many of the numbers given up last are not drawn again: peers, and packets
 // in flight, may still refer to the old queue pair. Where there are few numbers, fewer rest. OURS.
-const restingNumbers = 1024
+const maxRetired = 1024
 
 func (t *qpTable) init(first, step uint32, numbers rand.Source) {
 	if first == 0 {
@@ -39,7 +39,7 @@ func (t *qpTable) init(first, step uint32, numbers rand.Source) {
 	}
 	t.first, t.next, t.step = first, first, max(step, 1)
 	if first < multicastQPN {
-		t.most = 1 + (multicastQPN-1-first)/t.step
+		t.numbers = 1 + (multicastQPN-1-first)/t.step
 	}
 	if numbers != nil {
 		t.drawn = rand.New(numbers)
@@ -59,7 +59,7 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 	if t.count == maxQueuePairs {
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs: %w", maxQueuePairs, ErrLimit)
 	}
-	if t.drawn != nil && uint32(t.count) >= t.most/2 { // the search would take long
+	if t.drawn != nil && uint32(t.count) >= t.numbers/2 { // the search would take long
 		return 0, fmt.Errorf("transport: create QP: %d queue pairs with numbers %#x + %d·n: %w",
 			t.count, t.first, t.step, ErrLimit)
 	}
@@ -69,7 +69,7 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 	for {
 		n := t.candidate()
 		if n >= 2 && n != multicastQPN && t.slots[int(n)&(len(t.slots)-1)] == nil &&
-			!slices.Contains(t.resting, n) {
+			!slices.Contains(t.retired, n) {
 			return n, nil
 		}
 	}
@@ -78,7 +78,7 @@ func (t *qpTable) freeNumber() (wire.QPN, error) {
 // candidate returns the number to try next.
 func (t *qpTable) candidate() wire.QPN {
 	if t.drawn != nil {
-		return wire.QPN(t.first + t.step*t.drawn.Uint32N(t.most))
+		return wire.QPN(t.first + t.step*t.drawn.Uint32N(t.numbers))
 	}
 	n := t.next & wire.PSNMask
 	t.next += t.step
@@ -104,16 +104,16 @@ func (t *qpTable) remove(qp *QueuePair) {
 	t.slots[int(qp.Num)&(len(t.slots)-1)] = nil
 	t.count--
 	if t.drawn != nil {
-		t.rest(qp.Num)
+		t.retire(qp.Num)
 	}
 }
 
-// rest keeps a number from being drawn for a while.
-func (t *qpTable) rest(n wire.QPN) {
-	if len(t.resting) < int(min(restingNumbers, t.most/4)) {
-		t.resting = append(t.resting, n)
-	} else if len(t.resting) > 0 {
-		t.resting[t.rested] = n
-		t.rested = (t.rested + 1) % len(t.resting)
+// retire keeps a number from being drawn for a while.
+func (t *qpTable) retire(n wire.QPN) {
+	if len(t.retired) < int(min(maxRetired, t.numbers/4)) {
+		t.retired = append(t.retired, n)
+	} else if len(t.retired) > 0 {
+		t.retired[t.nextRetired] = n
+		t.nextRetired = (t.nextRetired + 1) % len(t.retired)
 	}
 }

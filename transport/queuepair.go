@@ -89,7 +89,7 @@ type QueuePair struct {
 	neighbor        *neigh.Entry
 	ep              *Endpoint
 	adm             *admission         // nil without a gate and granters
-	nextSend        *QueuePair         // the next one in a list of those with requests to send
+	nextRequester   *QueuePair         // the next one in a list of those with requests to send
 	queued          [serviceKinds]bool // it is in a list of those with responses, requests
 	awaitsNeighbor  bool               // it waits for a neighbour
 	commEstablished bool
@@ -101,7 +101,7 @@ type QueuePair struct {
 	cong congestion
 	tmpl wire.Template
 
-	nextAnswer       *QueuePair // the next one in the list of those with responses to send
+	nextResponder    *QueuePair // the next one in the list of those with responses to send
 	dest             wire.QPN
 	qkey             uint32
 	sendTag, recvTag uint16 // of the extension
@@ -183,7 +183,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	if algorithm == nil {
 		algorithm = e.newAlgorithm()
 	}
-	qp.control(algorithm)
+	qp.bindAlgorithm(algorithm)
 	init.PD.users++
 	init.SendCQ.users++
 	init.RecvCQ.users++
@@ -194,13 +194,13 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 // replaceAlgorithm gives the queue pair another congestion control. After INIT it would be too late
 // for what packets are marked with and what is agreed with the peer.
 func (qp *QueuePair) replaceAlgorithm(a cc.Algorithm) {
-	qp.cong.unpace()
+	qp.cong.removeFromLimiter()
 	qp.cong.unrank()
 	qp.ep.cc.Remove(qp.cong.flowID())
-	qp.control(a)
+	qp.bindAlgorithm(a)
 }
 
-func (qp *QueuePair) control(a cc.Algorithm) {
+func (qp *QueuePair) bindAlgorithm(a cc.Algorithm) {
 	qp.cong.bind(qp.ep.addFlow(a, qp), a)
 }
 
@@ -284,3 +284,42 @@ func (qp *QueuePair) clear() {
 		qp.neighbor, qp.neighborGen = nil, 0
 	}
 }
+
+// receiveExtension handles a packet of our extension.
+func (qp *QueuePair) receiveExtension(p *wire.Packet) {
+	c := &qp.ep.counters
+	switch {
+	case p.Op == wire.SRC:
+		qp.cong.receiveSRC(p)
+	case qp.recvTag == 0 || p.Op == wire.XDATA && !qp.rcv.expectsXDATA() || p.Op <= wire.ProbeAck &&
+		!qp.cong.hasProbes(),
+		(p.Op == wire.RTS || p.Op == wire.Token) && !qp.adm.hasTokens(),
+		p.Op == wire.CREDIT && !qp.adm.hasCredits():
+		c.DropUnnegotiated++
+	case p.XCH().Tag.Get() != qp.recvTag:
+		c.DropTag++
+	case p.Op == wire.XDATA:
+		qp.rcv.receiveXDATA(p)
+	case p.Op == wire.Probe:
+		qp.cong.receiveProbe(p)
+	case p.Op == wire.ProbeAck:
+		qp.cong.receiveProbeAck(p)
+	case p.Op == wire.RTS || p.Op == wire.Token:
+		qp.adm.receiveControl(p)
+	case p.Op == wire.CREDIT:
+		qp.adm.receiveCredit(p)
+	default:
+		qp.loss.receiveAck(p)
+	}
+}
+
+// maxPSNsInFlight returns how many PSNs may be outstanding.
+func (qp *QueuePair) maxPSNsInFlight() int32 {
+	if qp.isSelective() {
+		return int32(qp.sackBits)
+	}
+	return maxOutstanding
+}
+
+// isSelective reports whether the peer and we have agreed on selective repeat.
+func (qp *QueuePair) isSelective() bool { return qp.sackBits > 0 }

@@ -7,8 +7,8 @@ import "github.com/goroce/goroce/transport/wire"
 type receiver struct {
 	ePSN       wire.PSN       // expected next
 	msn        uint32         // messages completed, 24 bits
-	answer     answer         // ACK or NAK to send
-	nakked     bool           // a NAK for ePSN is out: send no other until it arrives
+	pendingAck ackKind        // ACK or NAK to send
+	nakSent    bool           // a NAK for ePSN is out: send no other until it arrives
 	message    message        // in progress
 	hasReceive bool           // wqe is the receive of a message that has not ended
 	received   uint32         // bytes of the message so far
@@ -20,10 +20,10 @@ type receiver struct {
 	cq    *CompletionQueue
 	queue *receiveQueue
 
-	wqe    recvWQE
-	remote uint64 // next address of a WRITE in progress
-	left   uint32 // bytes of the WRITE still to come
-	rkey   uint32
+	wqe       recvWQE
+	remote    uint64 // next address of a WRITE in progress
+	remaining uint32 // bytes of the WRITE still to come
+	rkey      uint32
 
 	nakPSN      wire.PSN
 	nakCode     uint8
@@ -37,14 +37,14 @@ type receiver struct {
 	duplicates  uint64
 }
 
-// answer is the kind of acknowledgement that a responder has to send.
-type answer uint8
+// ackKind is the kind of acknowledgement that a responder has to send.
+type ackKind uint8
 
 const (
-	answerNone answer = iota
-	answerAck
-	answerRNR
-	answerNak
+	ackNone ackKind = iota
+	ackPositive
+	ackRNR
+	ackNak
 )
 
 // message is the kind of multi-packet request in progress.
@@ -114,14 +114,16 @@ func (rcv *receiver) expectsXDATA() bool { return rcv.xdata != 0 }
 // holds reports whether the packet psn, which is less than a window ahead, is in the reorder
 // buffer.
 func (rcv *receiver) holds(psn wire.PSN) bool {
-	return rcv.reorder != nil && rcv.reorder.here.has(psn)
+	return rcv.reorder != nil && rcv.reorder.present.has(psn)
 }
 
 // isReordering reports whether there is a reorder buffer.
 func (rcv *receiver) isReordering() bool { return rcv.reorder != nil }
 
-// hasAnswer reports whether an ACK or NAK is the next packet to leave.
-func (rcv *receiver) hasAnswer() bool { return rcv.answer != answerNone && rcv.reads.pending == 0 }
+// hasPendingAck reports whether an ACK or NAK is the next packet to leave.
+func (rcv *receiver) hasPendingAck() bool {
+	return rcv.pendingAck != ackNone && rcv.reads.pending == 0
+}
 
 // onResponse counts a response to a request of ours; read is true if its bytes count.
 func (rcv *receiver) onResponse(n int, read bool) {

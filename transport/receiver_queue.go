@@ -146,3 +146,15 @@ func (rcv *receiver) takeRecv() bool {
 	}
 	return true
 }
+
+// completeRecv adds the completion of a receive that holds no message.
+func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
+	qp := rcv.conn()
+	wc := rcv.cq.next()
+	if wc == nil {
+		qp.cqOverran()
+		return
+	}
+	wc.set(id, s, OpRecv, qp.Num)
+	rcv.cq.add(wc, solicited)
+}

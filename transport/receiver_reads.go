@@ -116,8 +116,8 @@ func (q *readRing) sent(en *readEntry) {
 	}
 }
 
-// giveUp ends an entry that sends no more packets.
-func (q *readRing) giveUp(en *readEntry) {
+// abandon ends an entry that sends no more packets.
+func (q *readRing) abandon(en *readEntry) {
 	en.next = en.packets
 	q.pending--
 }

@@ -13,19 +13,19 @@ import (
 // meaning, and nothing is written unchecked. A queue pair borrows one from its endpoint while it
 // has a gap, so that there are never more of them than held buffers.
 type reorderBuffer struct {
-	here  psnSet // a READ request takes as many PSNs as its response
-	bufs  [psnWindow]packet.Buf
-	base  wire.PSN // nothing before it is held
-	share share    // of the endpoint's buffers
+	present psnSet // a READ request takes as many PSNs as its response
+	bufs    [psnWindow]packet.Buf
+	base    wire.PSN // nothing before it is held
+	share   share    // of the endpoint's buffers
 
-	short   bool     // packets arrived out of order and were dropped
-	dropped wire.PSN // the last of them
+	hasDropped    bool     // packets arrived out of order and were dropped
+	newestDropped wire.PSN // the last of them
 }
 
-// noteDropped records that psn arrived out of order and was dropped.
-func (a *reorderBuffer) noteDropped(psn wire.PSN) {
-	if !a.short || psn.After(a.dropped) {
-		a.short, a.dropped = true, psn
+// recordDropped records that psn arrived out of order and was dropped.
+func (a *reorderBuffer) recordDropped(psn wire.PSN) {
+	if !a.hasDropped || psn.After(a.newestDropped) {
+		a.hasDropped, a.newestDropped = true, psn
 	}
 }
 
@@ -37,25 +37,25 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 	qp := rcv.conn()
 	e := qp.ep
 	reach := rcv.ePSN.Add(uint32(qp.sackBits)) // the last PSN that a SACK can report
-	if rcv.reorder != nil && !p.PSN.After(reach) && rcv.reorder.here.has(p.PSN) {
+	if rcv.reorder != nil && !p.PSN.After(reach) && rcv.reorder.present.has(p.PSN) {
 		return true // a duplicate
 	}
 	if p.PSN.After(reach) || e.held == e.maxHeld && !rcv.evictForShare() {
 		e.counters.DropAhead++
-		rcv.reportNotKept(p.PSN, units.Bytes(p.End-p.PayloadOff))
-		if rcv.reorder == nil || rcv.reorder.here.isEmpty() {
+		rcv.reportDropped(p.PSN, units.Bytes(p.End-p.PayloadOff))
+		if rcv.reorder == nil || rcv.reorder.present.isEmpty() {
 			return false
 		}
-		rcv.reorder.noteDropped(p.PSN)
+		rcv.reorder.recordDropped(p.PSN)
 		return true
 	}
 	if rcv.reorder == nil {
-		rcv.reorder = e.reorderBuffers.borrow()
+		rcv.reorder = e.reorderBuffers.get()
 		rcv.reorder.base = rcv.ePSN
 		e.shares.join(rcv.reorder, qp, e.now)
 	}
 	a := rcv.reorder
-	*a.buf(p.PSN) = e.keep()
+	*a.buf(p.PSN) = e.keepFrame()
 	e.shares.count(a, 1)
 	e.counters.Held++
 	packets := uint32(1)
@@ -63,18 +63,18 @@ func (rcv *receiver) keepOutOfOrder(p *wire.Packet, info *wire.OpcodeInfo) bool 
 		packets = qp.packetsFor(min(p.RETH().Len.Get(), maxMessage))
 	}
 	for psn := p.PSN; packets > 0 && !psn.After(reach); packets-- {
-		a.here.add(psn)
+		a.present.add(psn)
 		psn = psn.Add(1)
 	}
 	return true
 }
 
-// reportNotKept reports to the granter that psn, with a payload of the given length, arrived out of
+// reportDropped reports to the granter that psn, with a payload of the given length, arrived out of
 // order and was dropped.
-func (rcv *receiver) reportNotKept(psn wire.PSN, bytes units.Bytes) {
+func (rcv *receiver) reportDropped(psn wire.PSN, bytes units.Bytes) {
 	qp := rcv.conn()
 	if qp.adm.hasGranter() {
-		qp.adm.dropped(psn, bytes)
+		qp.adm.onDropped(psn, bytes)
 	}
 }
 
@@ -87,24 +87,24 @@ func (rcv *receiver) evictForShare() bool {
 	if a := rcv.reorder; a != nil {
 		count = a.share.count
 	}
-	most := e.shares.most()
-	if most == nil || most.share.count <= count+1 {
+	largest := e.shares.largest()
+	if largest == nil || largest.share.count <= count+1 {
 		return false
 	}
-	from := most.share.qp
-	from.rcv.dropFarthest()
+	from := largest.share.qp
+	from.rcv.dropNewest()
 	e.counters.HeldDropped++
 	return true
 }
 
-// dropFarthest drops the held packet that is farthest from its turn.
-func (rcv *receiver) dropFarthest() {
+// dropNewest drops the held packet that is farthest from its turn.
+func (rcv *receiver) dropNewest() {
 	qp := rcv.conn()
 	e := qp.ep
 	a := rcv.reorder
 	psn := rcv.ePSN.Add(psnWindow - 1)
 	for a.buf(psn).Len() == 0 {
-		a.here.remove(psn)
+		a.present.remove(psn)
 		psn = psn.Add(wire.PSNMask)
 	}
 	p := &e.heldPkt
@@ -113,23 +113,23 @@ func (rcv *receiver) dropFarthest() {
 		bytes = units.Bytes(p.End - p.PayloadOff)
 	}
 	a.drop(psn, e)
-	a.noteDropped(psn)
-	rcv.reportNotKept(psn, bytes)
+	a.recordDropped(psn)
+	rcv.reportDropped(psn, bytes)
 }
 
 // closeReorder gives back the reorder buffer, which holds nothing.
 func (rcv *receiver) closeReorder() {
 	qp := rcv.conn()
 	a := rcv.reorder
-	a.short = false
+	a.hasDropped = false
 	qp.ep.shares.leave(a)
-	qp.ep.reorderBuffers.giveBack(a)
+	qp.ep.reorderBuffers.put(a)
 	rcv.reorder = nil
 }
 
-// dropStaleReorder drops what is held behind gaps that have not moved for too long.
-func (e *Endpoint) dropStaleReorder(now units.Time) {
-	for a := e.shares.stuck(now); a != nil; a = e.shares.stuck(now) {
+// dropExpiredReorder drops what is held behind gaps that have not moved for too long.
+func (e *Endpoint) dropExpiredReorder(now units.Time) {
+	for a := e.shares.expired(now); a != nil; a = e.shares.expired(now) {
 		e.counters.HeldDropped += uint64(a.share.count)
 		a.share.qp.rcv.dropReorder()
 	}
@@ -143,33 +143,33 @@ func (rcv *receiver) executeReordered() {
 	if rcv.reorder.base == rcv.ePSN {
 		return
 	}
-	rcv.scheduleAck(answerAck, 0)
+	rcv.scheduleAck(ackPositive, 0)
 	e.shares.move(rcv.reorder, e.now)
 	for rcv.reorder != nil {
-		a, turn := rcv.reorder, rcv.ePSN
-		for n := min(turn.Sub(a.base), psnWindow); n > 0; n-- {
+		a, psn := rcv.reorder, rcv.ePSN
+		for n := min(psn.Sub(a.base), psnWindow); n > 0; n-- {
 			a.drop(a.base, e)
 			a.base = a.base.Add(1)
 		}
-		a.base = turn
-		b := *a.buf(turn)
-		if !a.here.has(turn) || b.Len() == 0 || qp.state == Errored {
+		a.base = psn
+		b := *a.buf(psn)
+		if !a.present.has(psn) || b.Len() == 0 || qp.state == Errored {
 			break
 		}
-		a.here.remove(turn)
-		*a.buf(turn) = packet.Buf{}
+		a.present.remove(psn)
+		*a.buf(psn) = packet.Buf{}
 		e.shares.count(a, -1)
 		p := &e.pkt
-		e.cameAt(b.Time)
+		e.setArrival(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did on arrival
 			rcv.execute(p, p.Inner().Info())
 		}
 		e.release(b)
-		if rcv.ePSN == turn {
+		if rcv.ePSN == psn {
 			break // refused: the peer retransmits it, but need not retransmit what is behind it
 		}
 	}
-	if rcv.reorder != nil && rcv.reorder.here.isEmpty() {
+	if rcv.reorder != nil && rcv.reorder.present.isEmpty() {
 		rcv.finishReorder()
 	}
 }
@@ -177,22 +177,22 @@ func (rcv *receiver) executeReordered() {
 // finishReorder gives back the reorder buffer, which is empty, unless a dropped packet has yet to
 // be requested: the peer may take that for arrived, or in flight.
 func (rcv *receiver) finishReorder() {
-	if a := rcv.reorder; a.short && !a.dropped.Before(rcv.ePSN) {
-		if rcv.answer != answerAck { // not ready: an ACK follows when it is
+	if a := rcv.reorder; a.hasDropped && !a.newestDropped.Before(rcv.ePSN) {
+		if rcv.pendingAck != ackPositive { // not ready: an ACK follows when it is
 			return
 		}
-		rcv.nakked = true
-		rcv.scheduleAck(answerNak, wire.NakPSNSequence)
+		rcv.nakSent = true
+		rcv.scheduleAck(ackNak, wire.NakPSNSequence)
 	}
 	rcv.closeReorder()
 }
 
 // drop releases what is held of psn.
 func (a *reorderBuffer) drop(psn wire.PSN, e *Endpoint) {
-	if !a.here.has(psn) {
+	if !a.present.has(psn) {
 		return
 	}
-	a.here.remove(psn)
+	a.present.remove(psn)
 	if b := a.buf(psn); b.Len() > 0 {
 		e.release(*b)
 		*b = packet.Buf{}
@@ -216,7 +216,7 @@ func (rcv *receiver) dropReorder() {
 // sackBits returns how many bits a SACK needs to report what is held behind ePSN.
 func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
 	for i := range psnWindow / 32 {
-		if a.here.word(ePSN.Add(uint32(1+32*i))) != 0 {
+		if a.present.word(ePSN.Add(uint32(1+32*i))) != 0 {
 			n = 32 * (i + 1)
 		}
 	}
@@ -227,14 +227,14 @@ func (a *reorderBuffer) sackBits(ePSN wire.PSN) (n int) {
 func (a *reorderBuffer) writeSACK(s extension.SACK, ePSN wire.PSN, n int) {
 	s.Init(n)
 	for i := range n / 32 {
-		s.SetBits(i, a.here.word(ePSN.Add(uint32(1+32*i))))
+		s.SetBits(i, a.present.word(ePSN.Add(uint32(1+32*i))))
 	}
 }
 
 const _ uint32 = 1 << (packet.Burst - 1) // kept has a bit for each frame
 
-// keep takes the frame being handled from Poll, which would free it.
-func (e *Endpoint) keep() packet.Buf {
+// keepFrame takes the frame being handled from Poll, which would free it.
+func (e *Endpoint) keepFrame() packet.Buf {
 	e.kept |= 1 << e.at
 	e.held++
 	return e.rx[e.at]
@@ -259,14 +259,14 @@ func (e *Endpoint) freeSpent() {
 // released.
 func (e *Endpoint) freeReceived(n int) {
 	if e.kept != 0 {
-		left := 0
+		remaining := 0
 		for i := range n {
 			if e.kept>>i&1 == 0 {
-				e.rx[left] = e.rx[i]
-				left++
+				e.rx[remaining] = e.rx[i]
+				remaining++
 			}
 		}
-		n, e.kept = left, 0
+		n, e.kept = remaining, 0
 	}
 	if n > 0 {
 		e.port.Free(e.rx[:n])

@@ -3,6 +3,7 @@ package transport
 import (
 	"encoding/binary"
 
+	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -34,10 +35,10 @@ func (rcv *receiver) receiveRequest(p *wire.Packet, info *wire.OpcodeInfo) {
 		e.counters.OutOfSequence++
 		switch {
 		case qp.isSelective() && rcv.keepOutOfOrder(p, info):
-			rcv.scheduleAck(answerAck, 0) // a SACK of what is held
-		case !rcv.nakked: // once for each gap (InfiniBand spec 9.7.5.2.4)
-			rcv.nakked = true
-			rcv.scheduleAck(answerNak, wire.NakPSNSequence)
+			rcv.scheduleAck(ackPositive, 0) // a SACK of what is held
+		case !rcv.nakSent: // once for each gap (InfiniBand spec 9.7.5.2.4)
+			rcv.nakSent = true
+			rcv.scheduleAck(ackNak, wire.NakPSNSequence)
 		}
 		return
 	}
@@ -98,7 +99,8 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 			}
 		}
 	} else if info.Kind == wire.Write {
-		if uint32(len(payload)) > rcv.left || info.Last != (uint32(len(payload)) == rcv.left) {
+		n := uint32(len(payload))
+		if n > rcv.remaining || info.Last != (n == rcv.remaining) {
 			rcv.refuseRequest(wire.NakInvalidRequest)
 			return
 		}
@@ -145,7 +147,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 			rcv.message = messageWrite
 		}
 		if p.AckReq && qp.Type == RC {
-			rcv.scheduleAck(answerAck, 0)
+			rcv.scheduleAck(ackPositive, 0)
 		}
 		return
 	}
@@ -165,7 +167,7 @@ func (rcv *receiver) endMessage(p *wire.Packet, info *wire.OpcodeInfo) {
 		rcv.deliver(p, info)
 	}
 	if p.AckReq && qp.Type == RC {
-		rcv.scheduleAck(answerAck, 0)
+		rcv.scheduleAck(ackPositive, 0)
 	}
 }
 
@@ -185,7 +187,7 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
 	}
-	rcv.remote, rcv.left, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
+	rcv.remote, rcv.remaining, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
 	return 0, true
 }
 
@@ -199,7 +201,7 @@ func (rcv *receiver) placeWrite(payload []byte) bool {
 	}
 	copy(dst, payload)
 	rcv.remote += uint64(n)
-	rcv.left -= n
+	rcv.remaining -= n
 	return true
 }
 
@@ -275,25 +277,25 @@ func (rcv *receiver) failRecv(status Status) {
 // accept advances by n PSNs.
 func (rcv *receiver) accept(n uint32) {
 	rcv.ePSN = rcv.ePSN.Add(n)
-	rcv.nakked = false
-	if rcv.answer >= answerRNR && rcv.nakPSN.Before(rcv.ePSN) {
-		rcv.answer = answerAck // what was missing arrived before the NAK left
+	rcv.nakSent = false
+	if rcv.pendingAck >= ackRNR && rcv.nakPSN.Before(rcv.ePSN) {
+		rcv.pendingAck = ackPositive // what was missing arrived before the NAK left
 	}
 }
 
 // scheduleAck schedules an answer: an ACK of everything so far, or a NAK of the expected packet.
-func (rcv *receiver) scheduleAck(a answer, code uint8) {
+func (rcv *receiver) scheduleAck(a ackKind, code uint8) {
 	qp := rcv.conn()
-	if a == answerAck {
-		if rcv.answer != answerNone || qp.state == Errored {
+	if a == ackPositive {
+		if rcv.pendingAck != ackNone || qp.state == Errored {
 			// a NAK also acknowledges what is before it; in ERR nothing more is acknowledged
 			return
 		}
 	} else {
 		rcv.nakCode, rcv.nakPSN = code, rcv.ePSN
 	}
-	rcv.answer = a
-	qp.ep.scheduleAnswer(qp)
+	rcv.pendingAck = a
+	qp.ep.scheduleResponses(qp)
 }
 
 // refuseRequest refuses a request that must not be executed. For RC that ends the connection, for
@@ -318,7 +320,7 @@ func (rcv *receiver) refuseRequest(code uint8) {
 		c.NakOperational++
 		kind = AsyncQPFatal
 	}
-	rcv.scheduleAck(answerNak, code)
+	rcv.scheduleAck(ackNak, code)
 	qp.fatal(kind)
 }
 
@@ -332,8 +334,8 @@ func (rcv *receiver) notReady() {
 		return
 	}
 	qp.ep.counters.RNRSent++
-	rcv.nakked = true // what follows is behind a gap that the peer knows of
-	rcv.scheduleAck(answerRNR, rcv.minRNRTimer)
+	rcv.nakSent = true // what follows is behind a gap that the peer knows of
+	rcv.scheduleAck(ackRNR, rcv.minRNRTimer)
 }
 
 // receiveRead handles a READ request: it schedules the response.
@@ -359,7 +361,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 		rkey: reth.RKey.Get(), msn: rcv.msn})
 	rcv.accept(packets)
 	rcv.packetsReceived++
-	qp.ep.scheduleAnswer(qp)
+	qp.ep.scheduleResponses(qp)
 }
 
 // packetsFor returns how many packets length bytes take.
@@ -397,7 +399,7 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 	rcv.reads.add(readEntry{first: rcv.ePSN, packets: 1, atomic: true, found: found, msn: rcv.msn})
 	rcv.accept(1)
 	rcv.packetsReceived++
-	qp.ep.scheduleAnswer(qp)
+	qp.ep.scheduleResponses(qp)
 }
 
 // receiveDuplicate handles a request that was executed before (InfiniBand spec 9.7.5.1.2): a SEND
@@ -409,7 +411,7 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	switch info.Kind {
 	case wire.Send, wire.Write:
 		if p.AckReq {
-			rcv.scheduleAck(answerAck, 0)
+			rcv.scheduleAck(ackPositive, 0)
 		}
 	case wire.Read:
 		known = rcv.reads.rewind(p.PSN, qp.mtuShift, p.RETH(), qp.isSelective())
@@ -423,7 +425,7 @@ func (rcv *receiver) receiveDuplicate(p *wire.Packet, info *wire.OpcodeInfo) {
 	e.counters.DuplicateRequests++
 	rcv.duplicates++
 	if rcv.reads.pending > 0 {
-		e.scheduleAnswer(qp)
+		e.scheduleResponses(qp)
 	}
 }
 
@@ -443,4 +445,33 @@ func (rcv *receiver) admitUnreliable(p *wire.Packet, info *wire.OpcodeInfo) bool
 	}
 	rcv.ePSN = p.PSN
 	return true
+}
+
+// receiveXDATA handles a request inside an XDATA, with telemetry, Bolt's flags or a grant.
+func (rcv *receiver) receiveXDATA(p *wire.Packet) {
+	qp := rcv.conn()
+	info, reads, flags := p.Inner().Info(), wire.Features(rcv.xdata),
+		extension.TLVs(p.TLVs()).Bolt()
+	if !info.Request || info.Transport != wire.RC || extension.TLVs(p.TLVs()).INT() != nil &&
+		reads&wire.FeatureINT == 0 ||
+		extension.TLVs(p.TLVs()).Grant() != nil && reads&wire.FeatureToken == 0 || flags != nil &&
+		reads&wire.FeatureBolt == 0 {
+		qp.ep.counters.DropUnnegotiated++
+		return
+	}
+	if t := extension.TLVs(p.TLVs()).INT(); t != nil && t.Filled() > 0 {
+		m := qp.cong.ackEcho()
+		if m.telemetry == nil {
+			m.telemetry = qp.ep.telemetries.get()
+		}
+		m.telemetry.psn, m.telemetry.pending = p.PSN, true
+		copy(m.telemetry.area[:], t)
+	}
+	if flags != nil {
+		qp.cong.onBoltFlags(flags)
+	}
+	rcv.receiveRequest(p, info)
+	if rcv.reorder != nil {
+		rcv.executeReordered()
+	}
 }

@@ -6,10 +6,10 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// heldPatience is how long packets are held behind a gap that does not move. OURS: libibverbs'
+// heldTimeout is how long packets are held behind a gap that does not move. OURS: libibverbs'
 // customary timeout of 14 and seven retries make 8 x 67 ms, after which a peer that lost the packet
 // has given up.
-const heldPatience = units.Second
+const heldTimeout = units.Second
 
 // shares tracks which queue pairs hold buffers behind gaps: which of them holds most, and whose gap
 // has not moved for longest. A peer that never sends what is missing keeps no more than its share
@@ -19,16 +19,16 @@ const heldPatience = units.Second
 type shares struct {
 	byCount [psnWindow]*reorderBuffer // lists, by the number of held buffers
 	// bits of the lists that are not empty; fewer than psnWindow packets are behind a gap
-	some  psnSet
-	stale *reorderBuffer // head of the list of all, by when their gap last moved
-	fresh *reorderBuffer // its tail
+	nonEmpty psnSet
+	oldest   *reorderBuffer // head of the list of all, by when their gap last moved
+	newest   *reorderBuffer // its tail
 }
 
 // share is the place of a queue pair's reorder buffer in the lists.
 type share struct {
 	qp           *QueuePair
 	count        int // buffers
-	moved        units.Time
+	movedAt      units.Time
 	more, less   *reorderBuffer // neighbours in the list of its count
 	newer, older *reorderBuffer
 }
@@ -36,22 +36,22 @@ type share struct {
 // join adds a queue pair's reorder buffer, which holds nothing yet.
 func (s *shares) join(a *reorderBuffer, qp *QueuePair, now units.Time) {
 	a.share = share{qp: qp}
-	s.enlist(a)
+	s.addByCount(a)
 	s.append(a, now)
 }
 
 // leave removes a reorder buffer.
 func (s *shares) leave(a *reorderBuffer) {
-	s.delist(a)
+	s.removeByCount(a)
 	s.remove(a)
 	a.share = share{}
 }
 
 // count records that a reorder buffer holds n packets more.
 func (s *shares) count(a *reorderBuffer, n int) {
-	s.delist(a)
+	s.removeByCount(a)
 	a.share.count += n
-	s.enlist(a)
+	s.addByCount(a)
 }
 
 // move records that the gap of a reorder buffer has moved.
@@ -60,35 +60,36 @@ func (s *shares) move(a *reorderBuffer, now units.Time) {
 	s.append(a, now)
 }
 
-// most returns the reorder buffer that holds most, or nil if there is none.
-func (s *shares) most() *reorderBuffer {
-	for i := len(s.some) - 1; i >= 0; i-- {
-		if w := s.some[i]; w != 0 {
+// largest returns the reorder buffer that holds most, or nil if there is none.
+func (s *shares) largest() *reorderBuffer {
+	for i := len(s.nonEmpty) - 1; i >= 0; i-- {
+		if w := s.nonEmpty[i]; w != 0 {
 			return s.byCount[64*i+bits.Len64(w)-1]
 		}
 	}
 	return nil
 }
 
-// stuck returns a reorder buffer whose gap has not moved for heldPatience, or nil if there is none.
-func (s *shares) stuck(now units.Time) *reorderBuffer {
-	if a := s.stale; a != nil && now.Sub(a.share.moved) >= heldPatience {
+// expired returns a reorder buffer whose gap has not moved for heldTimeout, or nil if there is
+// none.
+func (s *shares) expired(now units.Time) *reorderBuffer {
+	if a := s.oldest; a != nil && now.Sub(a.share.movedAt) >= heldTimeout {
 		return a
 	}
 	return nil
 }
 
-func (s *shares) enlist(a *reorderBuffer) {
+func (s *shares) addByCount(a *reorderBuffer) {
 	n := a.share.count
 	a.share.less, a.share.more = nil, s.byCount[n]
 	if next := a.share.more; next != nil {
 		next.share.less = a
 	}
 	s.byCount[n] = a
-	s.some[n/64] |= 1 << (n % 64)
+	s.nonEmpty[n/64] |= 1 << (n % 64)
 }
 
-func (s *shares) delist(a *reorderBuffer) {
+func (s *shares) removeByCount(a *reorderBuffer) {
 	h, n := &a.share, a.share.count
 	if h.more != nil {
 		h.more.share.less = h.less
@@ -96,18 +97,18 @@ func (s *shares) delist(a *reorderBuffer) {
 	if h.less != nil {
 		h.less.share.more = h.more
 	} else if s.byCount[n] = h.more; h.more == nil {
-		s.some[n/64] &^= 1 << (n % 64)
+		s.nonEmpty[n/64] &^= 1 << (n % 64)
 	}
 }
 
 func (s *shares) append(a *reorderBuffer, now units.Time) {
-	a.share.moved, a.share.older, a.share.newer = now, s.fresh, nil
-	if s.fresh != nil {
-		s.fresh.share.newer = a
+	a.share.movedAt, a.share.older, a.share.newer = now, s.newest, nil
+	if s.newest != nil {
+		s.newest.share.newer = a
 	} else {
-		s.stale = a
+		s.oldest = a
 	}
-	s.fresh = a
+	s.newest = a
 }
 
 func (s *shares) remove(a *reorderBuffer) {
@@ -115,11 +116,11 @@ func (s *shares) remove(a *reorderBuffer) {
 	if h.older != nil {
 		h.older.share.newer = h.newer
 	} else {
-		s.stale = h.newer
+		s.oldest = h.newer
 	}
 	if h.newer != nil {
 		h.newer.share.older = h.older
 	} else {
-		s.fresh = h.older
+		s.newest = h.older
 	}
 }

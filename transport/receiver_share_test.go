@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// hoard makes a new queue pair of b hold n packets behind a gap that never closes.
-func (p *pair) hoard(n int) *side {
+// holdBehindGap makes a new queue pair of b hold n packets behind a gap that never closes.
+func (p *pair) holdBehindGap(n int) *side {
 	_, at := p.connected(selective())
 	f := newForger(p, at)
 	for i := range n {
@@ -26,18 +26,18 @@ func (p *pair) hoard(n int) *side {
 
 // A peer that never sends what is missing takes neither the share of others nor causes them more
 // packets than a loss without it; and after a while it holds nothing.
-func TestHoardedBuffers(t *testing.T) {
+func TestHeldBuffersAreShared(t *testing.T) {
 	for _, c := range []struct {
 		name    string
-		hoards  []int
+		holders []int
 		silence units.Duration
-		held    int // by hoarders before the loss
+		held    int // by these before the loss
 	}{
-		{"no hoarder", nil, 0, 0},
+		{"none holds any", nil, 0, 0},
 		{"one has most", []int{511}, 0, 511},
 		{"one has all that another leaves", []int{511, 1}, 0, 512},
 		{"two have all", []int{511, 511}, 0, 512},
-		{"two had all, and too long", []int{511, 511}, heldPatience, 0},
+		{"two had all, and too long", []int{511, 511}, heldTimeout, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPair(t)
@@ -45,8 +45,8 @@ func TestHoardedBuffers(t *testing.T) {
 			o.memory = 1 << 18
 			from, to := p.connected(o)
 			p.settle(10 * units.Microsecond)
-			for _, n := range c.hoards {
-				p.hoard(n)
+			for _, n := range c.holders {
+				p.holdBehindGap(n)
 			}
 			p.settle(c.silence)
 			p.step()
@@ -68,15 +68,15 @@ func TestHoardedBuffers(t *testing.T) {
 // comes, in one round trip and without a timeout.
 func TestDroppedAfterItWasHeld(t *testing.T) {
 	for _, c := range []struct {
-		name string
-		drop func(p *pair, b *side)
-		gone uint64 // packets retransmitted, besides the one that was lost
+		name    string
+		drop    func(p *pair, b *side)
+		dropped uint64 // packets retransmitted, besides the one that was lost
 	}{
 		{"nothing", func(*pair, *side) {}, 0},
-		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropFarthest() }, 1},
+		{"the newest", func(_ *pair, b *side) { b.qp.rcv.dropNewest() }, 1},
 		{"the newest ten", func(_ *pair, b *side) {
 			for range 10 {
-				b.qp.rcv.dropFarthest()
+				b.qp.rcv.dropNewest()
 			}
 		}, 10},
 		{"everything", func(_ *pair, b *side) { b.qp.rcv.dropReorder() }, 19},
@@ -96,7 +96,7 @@ func TestDroppedAfterItWasHeld(t *testing.T) {
 			c.drop(p, b)
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 			assert.True(t, bytes.Equal(a.mem[:20*1024], b.mem[:20*1024]))
-			assert.EqualValues(t, 2+c.gone, a.qp.loss.cold().retransmitted)
+			assert.EqualValues(t, 2+c.dropped, a.qp.loss.cold().retransmitted)
 			assert.EqualValues(t, 1, a.qp.loss.cold().timeouts, "of what was lost twice")
 			p.conserved()
 		})
@@ -112,7 +112,7 @@ func TestShares(t *testing.T) {
 		var all []*reorderBuffer
 		now := units.Time(0)
 		for range 2000 {
-			now = now.Add(units.Duration(rng.Int64N(int64(heldPatience / 100))))
+			now = now.Add(units.Duration(rng.Int64N(int64(heldTimeout / 100))))
 			switch i := rng.IntN(max(1, len(all))); {
 			case len(all) == 0 || rng.IntN(20) == 0:
 				all = append(all, &reorderBuffer{})
@@ -127,21 +127,21 @@ func TestShares(t *testing.T) {
 			case all[i].share.count > 0:
 				s.count(all[i], -1)
 			}
-			most, stale := 0, now
+			largest, oldest := 0, now
 			for _, a := range all {
-				most, stale = max(most, a.share.count), min(stale, a.share.moved)
+				largest, oldest = max(largest, a.share.count), min(oldest, a.share.movedAt)
 			}
 			if len(all) == 0 {
-				require.Nil(t, s.most(), "seed %d", seed)
-				require.Nil(t, s.stuck(now), "seed %d", seed)
+				require.Nil(t, s.largest(), "seed %d", seed)
+				require.Nil(t, s.expired(now), "seed %d", seed)
 				continue
 			}
-			require.Equal(t, most, s.most().share.count, "seed %d", seed)
-			require.Contains(t, all, s.most(), "seed %d", seed)
-			if a := s.stuck(now); now.Sub(stale) < heldPatience {
+			require.Equal(t, largest, s.largest().share.count, "seed %d", seed)
+			require.Contains(t, all, s.largest(), "seed %d", seed)
+			if a := s.expired(now); now.Sub(oldest) < heldTimeout {
 				require.Nil(t, a, "seed %d", seed)
 			} else {
-				require.Equal(t, stale, a.share.moved, "seed %d", seed)
+				require.Equal(t, oldest, a.share.movedAt, "seed %d", seed)
 			}
 		}
 	}
@@ -184,7 +184,7 @@ func TestDroppedBehindAGap(t *testing.T) {
 				return p.b.held == min(3, c.maxHeld)
 			}))
 			for range c.drops {
-				b.qp.rcv.dropFarthest()
+				b.qp.rcv.dropNewest()
 			}
 			for _, wc := range p.await(a, 4) {
 				require.Equal(t, StatusSuccess, wc.Status)

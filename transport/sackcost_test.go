@@ -77,30 +77,32 @@ var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaa
 
 // A SACK that was received before has no news of any packet, whatever the packets are and whatever
 // it reports.
-func TestSACKHeardBefore(t *testing.T) {
+func TestRepeatedSACK(t *testing.T) {
 	for _, op := range []Op{OpWrite, OpRead} {
-		for _, patience := range []units.Duration{0, units.Second} {
+		for _, reordering := range []units.Duration{0, units.Second} {
 			for name, has := range map[string][]uint32{"the last": lastOf512,
 				"every other": halfOf512} {
-				t.Run(fmt.Sprintf("%v, %v, patience %v", op, name, patience), func(t *testing.T) {
+				title := fmt.Sprintf("%v, %v, reordering %v", op, name, reordering)
+				t.Run(title, func(t *testing.T) {
 					p, a, b := outstanding(t, op)
-					a.qp.loss.cold().reordering = uint32(patience / units.Nanosecond)
+					a.qp.loss.cold().reordering = uint32(reordering / units.Nanosecond)
 					frame := acknowledging(a, b, has)
-					news := func() (n int) {
+					changes := func() (n int) {
 						rec := a.qp.loss.beginRecovery()
 						for i := 0; i < len(has); i += 2 {
-							here := uint64(has[i]) | uint64(has[i+1])<<32
-							for w := rec.news(a.qp.loss.una.Add(uint32(1+32*i)), here, 510-32*i,
-								patience > 0); w != 0; w &= w - 1 {
+							arrived := uint64(has[i]) | uint64(has[i+1])<<32
+							first := a.qp.loss.una.Add(uint32(1 + 32*i))
+							w := rec.newlyReported(first, arrived, 510-32*i, reordering > 0)
+							for ; w != 0; w &= w - 1 {
 								n++
 							}
 						}
 						return n
 					}
-					require.NotZero(t, news(), "not received yet")
+					require.NotZero(t, changes(), "not received yet")
 					p.receiveCopies(frame, 1)
 					require.EqualValues(t, 1, p.a.counters.SelectiveAcks)
-					require.Zero(t, news())
+					require.Zero(t, changes())
 					p.settle(100 * units.Microsecond) // lost packets are retransmitted
 					again := a.qp.loss.cold().retransmitted
 					p.receiveCopies(frame, 100)

@@ -9,8 +9,8 @@ import (
 type serviceKind uint8
 
 const (
-	serviceAnswers  serviceKind = iota // to send ACKs, NAKs and READ responses
-	serviceRequests                    // to send requests, in a list for each class of data
+	serviceResponses serviceKind = iota // to send ACKs, NAKs and READ responses
+	serviceRequests                     // to send requests, in a list for each class of data
 	serviceKinds
 )
 
@@ -21,7 +21,7 @@ const serviceLists = int(serviceKinds) + packet.MaxClasses - int(packet.Classes)
 // list returns the index of the list in which a queue pair waits for a service.
 func (e *Endpoint) list(t serviceKind, qp *QueuePair) int {
 	switch {
-	case t == serviceAnswers:
+	case t == serviceResponses:
 		return int(t)
 	case qp.class < packet.Classes:
 		return e.lastServiceList
@@ -29,12 +29,12 @@ func (e *Endpoint) list(t serviceKind, qp *QueuePair) int {
 	return int(serviceRequests) + int(e.classes-1-qp.class)
 }
 
-// behind returns the link of a queue pair to the next one in a list.
-func (qp *QueuePair) behind(t serviceKind) **QueuePair {
+// next returns the link of a queue pair to the next one in a list.
+func (qp *QueuePair) next(t serviceKind) **QueuePair {
 	if t == serviceRequests {
-		return &qp.nextSend
+		return &qp.nextRequester
 	}
-	return &qp.nextAnswer
+	return &qp.nextResponder
 }
 
 // serviceList is the queue pairs that wait for a service, first come, first served. They are linked
@@ -51,7 +51,7 @@ func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
 	if list.tail == nil {
 		list.head = qp
 	} else {
-		*list.tail.behind(t) = qp
+		*list.tail.next(t) = qp
 	}
 	list.tail = qp
 }
@@ -60,16 +60,17 @@ func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
 func (e *Endpoint) dequeue(i int) {
 	list, t := &e.serviceLists[i], min(serviceKind(i), serviceRequests)
 	qp := list.head
-	next := qp.behind(t)
+	next := qp.next(t)
 	if list.head = *next; list.head == nil {
 		list.tail = nil
 	}
 	*next, qp.queued[t] = nil, false
 }
 
-// scheduleRequests schedules the queue pair to send requests; scheduleAnswer to answer its peer.
-func (e *Endpoint) scheduleRequests(qp *QueuePair) { e.queue(serviceRequests, qp) }
-func (e *Endpoint) scheduleAnswer(qp *QueuePair)   { e.queue(serviceAnswers, qp) }
+// scheduleRequests schedules the queue pair to send requests; scheduleResponses, to send ACKs, NAKs
+// and READ responses.
+func (e *Endpoint) scheduleRequests(qp *QueuePair)  { e.queue(serviceRequests, qp) }
+func (e *Endpoint) scheduleResponses(qp *QueuePair) { e.queue(serviceResponses, qp) }
 
 // transmit lets the queue pairs fill bursts: first those with responses, then those with requests.
 // Of the latter, paced and unpaced queue pairs take turns to go first, because either could keep
@@ -82,22 +83,23 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	e.emitNeighbors()
 	budget := pollBudget
 	budget -= e.tokenPacer.serve(now, budget)
-	budget -= e.serve(int(serviceAnswers), now, budget)
+	budget -= e.serve(int(serviceResponses), now, budget)
 	e.gateDue = false
-	othersFirst := e.pacedWent
+	othersFirst := e.pacedServedFirst
 	if othersFirst {
 		sent := e.serveRequests(now, budget)
-		e.pacedWent = sent == 0
+		e.pacedServedFirst = sent == 0
 		budget -= sent
 	}
 	sent := e.transmitPaced(now, budget)
 	if !othersFirst {
-		e.pacedWent = sent > 0
+		e.pacedServedFirst = sent > 0
 	}
 	budget -= sent
 	budget -= e.serveRequests(now, budget) // including those that have just lost their rate
 	if e.gateDue {
-		budget -= e.serve(int(serviceAnswers), now, budget) // control messages about what has left
+		// control messages about what has left
+		budget -= e.serve(int(serviceResponses), now, budget)
 	}
 	for c := range e.classes {
 		e.flush(c)
@@ -117,21 +119,21 @@ func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(serviceKind(i), serviceRequests)
 	for all < budget && e.serviceLists[i].head != nil {
-		qp, sent, again := e.serviceLists[i].head, 0, false
+		qp, sent, more := e.serviceLists[i].head, 0, false
 		if t == serviceRequests && qp.cong.hasNewWorkToReport() {
 			qp.cong.reportNewWork(now)
 		}
 		switch room := min(budget-all, sendQuantum); {
-		case t == serviceAnswers:
-			sent, again = qp.rcv.respond(room)
+		case t == serviceResponses:
+			sent, more = qp.rcv.respond(room)
 		case qp.cong.isPaced():
-			qp.cong.awaitPace(now)
+			qp.cong.waitForPace(now)
 		default:
-			sent, again = qp.snd.transmit(now, room)
+			sent, more = qp.snd.transmit(now, room)
 		}
 		all += sent
 		e.dequeue(i)
-		if again {
+		if more {
 			e.queue(t, qp)
 			if sent == 0 {
 				break // the port has no room

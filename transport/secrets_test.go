@@ -102,7 +102,7 @@ func TestDrawnNumbersOfQueuePairs(t *testing.T) {
 		require.Less(t, qp.Num, wire.QPN(multicastQPN))
 		require.EqualValues(t, 1, qp.Num%2)
 		if before, again := last[qp.Num]; again {
-			require.Greater(t, i-before, restingNumbers)
+			require.Greater(t, i-before, maxRetired)
 		}
 		last[qp.Num] = i
 		qp.Destroy()

@@ -208,8 +208,8 @@ func TestRetriesEndWithoutTimeouts(t *testing.T) {
 	p.conserved()
 }
 
-// TestXACKSaysWhatIsHere loses two of eight packets and checks the one answer to the rest.
-func TestXACKSaysWhatIsHere(t *testing.T) {
+// TestXACKReportsWhatArrived loses two of eight packets and checks the one answer to the rest.
+func TestXACKReportsWhatArrived(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(units.Millisecond)
@@ -602,24 +602,24 @@ func TestForgedExtension(t *testing.T) {
 	}
 }
 
-// heard counts the events that congestion control gets.
-type heard struct {
+// eventCounter counts the events that congestion control gets.
+type eventCounter struct {
 	script
-	n map[cc.Kind]int
+	counts map[cc.Kind]int
 }
 
-func (h *heard) On(ev *cc.Event, now units.Time) cc.Decision {
-	h.n[ev.Kind]++
+func (h *eventCounter) On(ev *cc.Event, now units.Time) cc.Decision {
+	h.counts[ev.Kind]++
 	return h.script.On(ev, now)
 }
 
 // A loss is reported to congestion control once for a window, every byte once, and no delay of a
 // retransmission.
-func TestWhatCongestionControlHears(t *testing.T) {
+func TestEventsOfALoss(t *testing.T) {
 	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
-		h := &heard{n: map[cc.Kind]int{},
+		h := &eventCounter{counts: map[cc.Kind]int{},
 			script: script{decision: cc.Decision{Window: 20 * units.KiB}}}
 		o.algorithm, o.memory = h, 1<<18
 		a, b := p.connected(o)
@@ -633,10 +633,10 @@ func TestWhatCongestionControlHears(t *testing.T) {
 			RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
 		p.await(a, 1)
 		require.EqualValues(t, 1<<18, h.acked, op.String())
-		require.Equal(t, 2, h.n[cc.OOO], "two bursts of losses")
-		require.Zero(t, h.n[cc.RTO])
+		require.Equal(t, 2, h.counts[cc.OOO], "two bursts of losses")
+		require.Zero(t, h.counts[cc.RTO])
 		require.LessOrEqual(t, h.inFlight, 20*units.KiB)
-		require.Positive(t, h.n[cc.RTT])
+		require.Positive(t, h.counts[cc.RTT])
 		require.LessOrEqual(t, h.delay, 2*units.Microsecond)
 	}
 }

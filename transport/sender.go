@@ -142,9 +142,9 @@ func (snd *sender) addStats(s *QPStats) {
 	s.PacketsSent, s.BytesSent = snd.packetsSent, snd.bytesSent
 }
 
-// left returns how many bytes are posted and not acknowledged. In a recovery, what arrived behind
-// the gap is not acknowledged either.
-func (snd *sender) left() units.Bytes {
+// unackedBytes returns how many bytes are posted and not acknowledged. In a recovery, what arrived
+// behind the gap is not acknowledged either.
+func (snd *sender) unackedBytes() units.Bytes {
 	qp := snd.conn()
 	if snd.done == snd.begun {
 		return snd.cold().pending
@@ -159,5 +159,55 @@ func (snd *sender) outstanding() units.Bytes {
 	if snd.done == snd.posted {
 		return 0
 	}
-	return max(1, snd.left())
+	return max(1, snd.unackedBytes())
+}
+
+// span returns the payload bytes of packets from..to of a message.
+func (snd *sender) span(w *sendWQE, from, to uint32) units.Bytes {
+	qp := snd.conn()
+	return units.Bytes(min(to<<qp.mtuShift, w.length)) - units.Bytes(min(from<<qp.mtuShift,
+		w.length))
+}
+
+// locate finds which of the outstanding requests psn belongs to.
+func (snd *sender) locate(psn wire.PSN) (i uint32) {
+	if w := snd.at(snd.done); psn.Before(w.first.Add(w.packets)) {
+		return snd.done // the common case
+	}
+	low, high := snd.done, snd.begun // it is at low or behind, and before high
+	for high-low > 1 {
+		mid := low + (high-low)/2
+		if psn.Before(snd.at(mid).first) {
+			high = mid
+		} else {
+			low = mid
+		}
+	}
+	return low
+}
+
+// request returns the outstanding request that psn belongs to.
+func (snd *sender) request(psn wire.PSN) *sendWQE { return snd.at(snd.locate(psn)) }
+
+// size returns how many bytes of payload psn carries, or asks for.
+func (snd *sender) size(psn wire.PSN) units.Bytes {
+	_, size := snd.part(psn)
+	return size
+}
+
+// part returns the outstanding request to which psn belongs, and how many bytes of its payload psn
+// carries, or asks for.
+func (snd *sender) part(psn wire.PSN) (w *sendWQE, size units.Bytes) {
+	w = snd.request(psn)
+	k := uint32(psn.Sub(w.first))
+	return w, snd.span(w, k, k+1)
+}
+
+func (snd *sender) failAt(i uint32, s Status) {
+	for ; snd.done != i; snd.done++ {
+		snd.complete(snd.oldest(), StatusWRFlushErr)
+	}
+	if !snd.isIdle() {
+		snd.finishOldest(s)
+	}
 }

@@ -54,3 +54,19 @@ func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset,
 	}
 	return n == 0
 }
+
+// scatterResponse writes a response into the memory that the request names.
+func (snd *sender) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
+	if w.sges == 1 {
+		dst, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
+			LocalWrite)
+		if ok {
+			copy(dst, payload)
+		}
+		return ok
+	}
+	return snd.eachPiece(w, slot, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
+		n := copy(piece, payload)
+		payload = payload[n:]
+	})
+}

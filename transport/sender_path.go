@@ -12,7 +12,7 @@ import (
 // transmit sends up to quantum packets of the queue pair's requests. It returns how many, and
 // whether it would send more in another turn. If it must wait for an event (an ACK, a timer, a
 // neighbour), that event schedules the queue pair again.
-func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) {
+func (snd *sender) transmit(now units.Time, quantum int) (sent int, more bool) {
 	qp := snd.conn()
 	if qp.ep.precedence == nil {
 		return snd.transmitNow(now, quantum)
@@ -20,19 +20,19 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, again bool) 
 	if qp.cong.mustYield() {
 		return 0, false
 	}
-	sent, again = snd.transmitNow(now, quantum)
-	qp.cong.updateClaim()
-	return sent, again
+	sent, more = snd.transmitNow(now, quantum)
+	qp.cong.updateBacklogged()
+	return sent, more
 }
 
 // transmitNow does so for a queue pair that need not let another one go first.
-func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, again bool) {
-	sent, again = snd.transmitPackets(now, quantum)
+func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, more bool) {
+	sent, more = snd.transmitPackets(now, quantum)
 	snd.conn().cong.reportSent(now)
-	return sent, again
+	return sent, more
 }
 
-func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, again bool) {
+func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, more bool) {
 	qp := snd.conn()
 	if qp.state != ReadyToSend && qp.state != SQDrained {
 		return 0, false
@@ -105,7 +105,8 @@ const (
 // nothing else would open the window again.
 func (loss *lossRecovery) hasWindow(n uint32) bool {
 	qp := loss.conn()
-	return (qp.cong.hasRoom(n) || loss.unasked) && qp.snd.nextPSN().Sub(loss.una) < qp.reach()
+	return (qp.cong.hasRoom(n) || loss.noAckRequested) &&
+		qp.snd.nextPSN().Sub(loss.una) < qp.maxPSNsInFlight()
 }
 
 // hasRoom reports whether the window admits n more bytes. Something must always be in flight, or no
@@ -127,17 +128,17 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 		return sendBlocked
 	}
 	ends := snd.packet+1 == w.packets
-	ask := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
+	ackRequest := qp.Type == RC && (ends || qp.cong.isClockedByAcks() ||
 		snd.packet%ackEvery == ackEvery-1 || !qp.cong.hasRoomAfter(size, qp.mtu) ||
 		qp.loss.isProbing() ||
-		qp.loss.isTimerLate(now))
-	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ask); status != sendDone {
+		qp.loss.isTimeoutNear(now))
+	if status := snd.buildData(w, snd.slot(snd.next), snd.packet, ackRequest); status != sendDone {
 		return status
 	}
-	if ask {
-		qp.adm.onAsked(snd.sndNxt, now)
+	if ackRequest {
+		qp.adm.onAckRequested(snd.sndNxt, now)
 	}
-	snd.onSent(1, size, ask, now)
+	snd.onSent(1, size, ackRequest, now)
 	snd.packet++
 	snd.markBegun()
 	if ends {
@@ -150,8 +151,9 @@ func (snd *sender) sendData(w *sendWQE, now units.Time) sendStatus {
 	return sendDone
 }
 
-// buildData builds packet k of a SEND or WRITE and queues it for transmission; ask requests an ACK.
-func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
+// buildData builds packet k of a SEND or WRITE and queues it for transmission, with or without a
+// request for an ACK.
+func (snd *sender) buildData(w *sendWQE, slot, k uint32, ackRequest bool) sendStatus {
 	qp := snd.conn()
 	e := qp.ep
 	b := e.frame(qp.class)
@@ -175,13 +177,13 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 	}
 	flags, a := wire.Solicited.When(ends && w.flags&solicited != 0), qp.adm
 	if a != nil {
-		flags |= a.onLeave(e.now)
+		flags |= a.onSent(e.now)
 		if a.hasGrants() {
 			outer, extra = wire.XDATA, extension.GrantLen+int(op.Info().Ext)
 		}
 	}
-	if ask {
-		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.asksTiming())
+	if ackRequest {
+		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.requestsTiming())
 	}
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
 		extra+int(size))
@@ -227,9 +229,9 @@ func (cong *congestion) hasRoomAfter(size, mtu uint32) bool {
 	return qp.loss.flight()+units.Bytes(size)+units.Bytes(mtu) <= cong.window
 }
 
-// isTimerLate reports whether most of the timeout has passed: the next packet of a paced flow that
-// would ask for an ACK may leave after it has expired.
-func (loss *lossRecovery) isTimerLate(now units.Time) bool {
+// isTimeoutNear reports whether most of the timeout has passed: the next packet of a paced flow
+// that would ask for an ACK may leave after it has expired.
+func (loss *lossRecovery) isTimeoutNear(now units.Time) bool {
 	return loss.rtoAt != 0 && now.After(loss.rtoAt.Add(-loss.timeout/4*3))
 }
 
@@ -242,18 +244,18 @@ func (snd *sender) finishUnreliable() {
 		snd.done++
 		snd.complete(w, StatusSuccess)
 	}
-	qp.noticeDrained()
+	qp.checkDrained()
 }
 
-// onSent records that n PSNs left that carry, or ask for, size bytes; ask is true if an ACK was
-// requested.
-func (snd *sender) onSent(n, size uint32, ask bool, now units.Time) {
+// onSent records that n PSNs left that carry, or ask for, size bytes, with or without a request
+// for an ACK.
+func (snd *sender) onSent(n, size uint32, ackRequest bool, now units.Time) {
 	qp, first := snd.conn(), snd.sndNxt
 	snd.count(size)
 	snd.sndNxt = first.Add(n)
-	qp.loss.onSent(first, n, size, ask, now)
+	qp.loss.onSent(first, n, size, ackRequest, now)
 	qp.cong.onSent(size)
-	qp.loss.expectAnswer(now)
+	qp.loss.expectAck(now)
 	if qp.cong.expects(cc.TX) {
 		qp.cong.addSent(first, n, size, now)
 	}
@@ -266,12 +268,13 @@ func (snd *sender) count(size uint32) {
 }
 
 // onSent records that n PSNs from first on are in flight that carry, or ask for, size bytes.
-func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now units.Time) {
+func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, ackRequested bool,
+	now units.Time) {
 	qp, next := loss.conn(), first.Add(n)
-	loss.unasked = !asked
+	loss.noAckRequested = !ackRequested
 	if qp.Type == RC {
 		loss.inFlight += units.Bytes(size)
-		qp.ep.stake.ask(now)
+		qp.ep.responseWait.onSent(now)
 	} else {
 		loss.una = next // not acknowledged: no window holds back the rest of the message
 	}
@@ -285,4 +288,31 @@ func (loss *lossRecovery) onSent(first wire.PSN, n, size uint32, asked bool, now
 	if qp.Type == RC {
 		qp.cong.recordSendTime(first, n, now)
 	}
+}
+
+// nextPacket returns how many bytes the next packet carries, or asks for; ok is false if it may not
+// leave, whatever the pace. transmit checks what nextPacket does not.
+func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
+	qp := snd.conn()
+	switch {
+	case qp.loss.isWaitingRNR() || qp.cong.isHeld():
+		return 0, false
+	case qp.loss.isRecovering() && qp.loss.hasLost():
+		return units.Bytes(qp.mtu), qp.cong.hasRoom(qp.mtu) &&
+			qp.loss.maySendLost() &&
+			qp.adm.admitsLost(now)
+	case snd.next == snd.posted:
+		return 0, false
+	}
+	w := snd.at(snd.next)
+	size = units.Bytes(w.length - snd.packet<<qp.mtuShift)
+	first := min(size, units.Bytes(qp.mtu))
+	if w.op.hasResponse() {
+		size = min(size, units.Bytes(snd.readRoom())<<qp.mtuShift)
+	} else {
+		size = first
+	}
+	return size, qp.loss.hasWindow(uint32(first)) && (w.op.hasResponse() || qp.adm.admitsNext(w,
+		snd.packet,
+		now))
 }

@@ -23,7 +23,7 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
 	default:
-		return qp.want("post a send", ReadyToSend)
+		return qp.requireState("post a send", ReadyToSend)
 	}
 	return qp.snd.post(wr)
 }
@@ -158,7 +158,7 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 		return fmt.Errorf("transport: QP %#x: post receive: it receives from a shared queue: %w",
 			uint32(qp.Num), ErrInvalid)
 	case qp.state == Reset:
-		return qp.want("post a receive", Init)
+		return qp.requireState("post a receive", Init)
 	case qp.state == Errored:
 		qp.rcv.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
@@ -190,18 +190,6 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 		wc.ByteLen = w.length
 	}
 	snd.cold().cq.add(wc, false)
-}
-
-// completeRecv adds the completion of a receive that holds no message.
-func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
-	qp := rcv.conn()
-	wc := rcv.cq.next()
-	if wc == nil {
-		qp.cqOverran()
-		return
-	}
-	wc.set(id, s, OpRecv, qp.Num)
-	rcv.cq.add(wc, solicited)
 }
 
 // cqOverran stops a queue pair that lost a completion: the program must not go on as if it had all

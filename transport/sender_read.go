@@ -31,7 +31,7 @@ func (snd *sender) sendRead(w *sendWQE, now units.Time) sendStatus {
 		snd.cold().reads.add(snd.sndNxt.Add(packets))
 	}
 	snd.onSent(packets, size, true, now)
-	qp.adm.addReading(units.Bytes(size))
+	qp.adm.addReadInFlight(units.Bytes(size))
 	snd.markBegun()
 	if snd.packet += packets; snd.packet == w.packets {
 		snd.packet = 0

@@ -12,8 +12,8 @@ type outstandingReads struct {
 	n    uint32
 }
 
-func newOutstandingReads(most int) *outstandingReads {
-	return &outstandingReads{ends: make([]wire.PSN, most)}
+func newOutstandingReads(limit int) *outstandingReads {
+	return &outstandingReads{ends: make([]wire.PSN, limit)}
 }
 
 // limit returns how many requests may be outstanding.

@@ -41,7 +41,7 @@ func FuzzPacketSequence(f *testing.F) {
 		settle := func(d units.Duration) {
 			p.run(d, func() bool {
 				rounds++
-				require.Less(t, rounds, mostRounds, "at %v: %+v %+v", p.now, p.a.counters,
+				require.Less(t, rounds, maxRounds, "at %v: %+v %+v", p.now, p.a.counters,
 					p.b.counters)
 				return false
 			})
@@ -97,8 +97,8 @@ func FuzzPacketSequence(f *testing.F) {
 	})
 }
 
-// mostRounds is far more rounds than 64 packets and their consequences take.
-const mostRounds = 200_000
+// maxRounds is far more rounds than 64 packets and their consequences take.
+const maxRounds = 200_000
 
 // sequenced returns the packet of a step, as if from a peer.
 func sequenced(to, from *side, step []byte) []byte {

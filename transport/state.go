@@ -11,7 +11,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-func (qp *QueuePair) want(op string, states ...State) error {
+func (qp *QueuePair) requireState(op string, states ...State) error {
 	if qp.ep.qps.find(qp.Num) != qp {
 		return fmt.Errorf("transport: QP %#x to %s: it is destroyed: %w", uint32(qp.Num), op,
 			ErrState)
@@ -25,7 +25,7 @@ func (qp *QueuePair) want(op string, states ...State) error {
 		ErrState)
 }
 
-func (qp *QueuePair) bad(op, format string, args ...any) error {
+func (qp *QueuePair) invalid(op, format string, args ...any) error {
 	return fmt.Errorf("transport: QP %#x to %s: %s: %w", uint32(qp.Num), op,
 		fmt.Sprintf(format, args...), ErrInvalid)
 }
@@ -54,28 +54,28 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 		return qp.toSQD()
 	case Errored:
 		if qp.ep.qps.find(qp.Num) != qp {
-			return qp.want("ERR")
+			return qp.requireState("ERR")
 		}
 		if qp.state != Reset && qp.state != Errored {
 			qp.fail()
 		}
 		return nil
 	}
-	return qp.bad("modify", "no such state: %d", uint8(to))
+	return qp.invalid("modify", "no such state: %d", uint8(to))
 }
 
 // reset forgets everything in progress, unless the queue pair is destroyed: its number, and its
 // flow's name, may be another's then.
 func (qp *QueuePair) reset() error {
 	if qp.ep.qps.find(qp.Num) != qp {
-		return qp.want("RESET")
+		return qp.requireState("RESET")
 	}
 	qp.clear()
 	return nil
 }
 
 func (qp *QueuePair) toInit(a *QPAttr) error {
-	if err := qp.want("INIT", Reset, Init); err != nil {
+	if err := qp.requireState("INIT", Reset, Init); err != nil {
 		return err
 	}
 	if a.PKey == 0 {
@@ -104,7 +104,7 @@ func (qp *QueuePair) toInit(a *QPAttr) error {
 }
 
 func (qp *QueuePair) toRTR(a *QPAttr) error {
-	if err := qp.want("RTR", Init); err != nil {
+	if err := qp.requireState("RTR", Init); err != nil {
 		return err
 	}
 	e := qp.ep
@@ -160,23 +160,24 @@ func (qp *QueuePair) checkRTR(a *QPAttr) error {
 	e := qp.ep
 	switch {
 	case !endpoint.IsPathMTU(a.PathMTU):
-		return qp.bad("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096", int64(a.PathMTU))
+		return qp.invalid("RTR", "path MTU %d is not 256, 512, 1024, 2048 or 4096",
+			int64(a.PathMTU))
 	case a.PathMTU > endpoint.PathMTUFor(e.info.MTU):
-		return qp.bad("RTR",
+		return qp.invalid("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d; the largest that does is %d",
 			int64(a.PathMTU), e.info.Name, int64(e.info.MTU),
 			int64(endpoint.PathMTUFor(e.info.MTU)))
 	case a.MaxDestRdAtomic < 0 || a.MaxDestRdAtomic > endpoint.MaxRdAtomic:
-		return qp.bad("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
+		return qp.invalid("RTR", "max_dest_rd_atomic %d is not in 0..%d", a.MaxDestRdAtomic,
 			endpoint.MaxRdAtomic)
 	case a.MinRNRTimer > 31:
-		return qp.bad("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
+		return qp.invalid("RTR", "min_rnr_timer %d is not in 0..31", a.MinRNRTimer)
 	case a.Extension.SACKBits%32 != 0 || a.Extension.SACKBits > extension.MaxSACKBits:
-		return qp.bad("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
+		return qp.invalid("RTR", "%d bits of SACK are not a multiple of 32 up to %d",
 			a.Extension.SACKBits,
 			extension.MaxSACKBits)
 	case a.DestQPN > wire.PSNMask || a.RecvPSN > wire.PSNMask:
-		return qp.bad("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
+		return qp.invalid("RTR", "QPN %#x or PSN %#x has more than 24 bits", uint32(a.DestQPN),
 			uint32(a.RecvPSN))
 	}
 	return nil
@@ -200,7 +201,7 @@ func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 		qp.adm.begin(a.RecvPSN)
 		if qp.adm.hasGrants() {
 			if extra > 0 {
-				return false, qp.bad("RTR",
+				return false, qp.invalid("RTR",
 					"packets that carry their grant have no room "+
 						"for what switches write (%s)", "INT or Bolt")
 			}
@@ -208,7 +209,7 @@ func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 		}
 	}
 	if a.PathMTU > endpoint.PathMTUFor(e.info.MTU-extra) {
-		return false, qp.bad("RTR",
+		return false, qp.invalid("RTR",
 			"path MTU %d does not fit port %s, whose MTU is %d, with %d "+
 				"bytes for switches", int64(a.PathMTU), e.info.Name,
 			int64(e.info.MTU), int64(extra))
@@ -217,7 +218,7 @@ func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 }
 
 func (qp *QueuePair) toRTS(a *QPAttr) error {
-	if err := qp.want("RTS", ReadyToReceive, SQDrained); err != nil {
+	if err := qp.requireState("RTS", ReadyToReceive, SQDrained); err != nil {
 		return err
 	}
 	if qp.state == SQDrained {
@@ -227,21 +228,21 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 	}
 	switch {
 	case a.SendPSN > wire.PSNMask:
-		return qp.bad("RTS", "PSN %#x has more than 24 bits", uint32(a.SendPSN))
+		return qp.invalid("RTS", "PSN %#x has more than 24 bits", uint32(a.SendPSN))
 	case a.Timeout > 31:
-		return qp.bad("RTS", "timeout %d is not in 0..31", a.Timeout)
+		return qp.invalid("RTS", "timeout %d is not in 0..31", a.Timeout)
 	case a.RetryCount > 7 || a.RNRRetry > 7:
-		return qp.bad("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
+		return qp.invalid("RTS", "retry counts %d and %d are not in 0..7", a.RetryCount, a.RNRRetry)
 	case a.MaxRdAtomic < 0 || a.MaxRdAtomic > endpoint.MaxRdAtomic:
-		return qp.bad("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic,
+		return qp.invalid("RTS", "max_rd_atomic %d is not in 0..%d", a.MaxRdAtomic,
 			endpoint.MaxRdAtomic)
 	case a.RTOLow < 0 || a.RTOHigh < 0 || a.MaxInFlight < 0:
-		return qp.bad("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
+		return qp.invalid("RTS", "timeouts %v and %v or %d bytes in flight are negative", a.RTOLow,
 			a.RTOHigh, int64(a.MaxInFlight))
 	case a.Reordering < 0 || a.Reordering > maxReordering:
-		return qp.bad("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
+		return qp.invalid("RTS", "reordering of %v is not in 0..%v", a.Reordering, maxReordering)
 	case a.Class != packet.ClassData && (a.Class < packet.Classes || a.Class >= qp.ep.classes):
-		return qp.bad("RTS", "class %d is not a class of data; the port has %d classes, of "+
+		return qp.invalid("RTS", "class %d is not a class of data; the port has %d classes, of "+
 			"which those from %d on are for data besides ClassData",
 			a.Class, qp.ep.classes, packet.Classes)
 	}
@@ -259,16 +260,16 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 // toSQD moves RTS→SQD: no further work request begins. AsyncSQDrained reports when nothing is
 // outstanding any more.
 func (qp *QueuePair) toSQD() error {
-	if err := qp.want("SQD", ReadyToSend); err != nil {
+	if err := qp.requireState("SQD", ReadyToSend); err != nil {
 		return err
 	}
 	qp.state = SQDrained
-	qp.cong.updateClaim()
-	qp.noticeDrained()
+	qp.cong.updateBacklogged()
+	qp.checkDrained()
 	return nil
 }
 
-func (qp *QueuePair) noticeDrained() {
+func (qp *QueuePair) checkDrained() {
 	if qp.state == SQDrained && qp.loss.oldest() == qp.loss.highest() && !qp.snd.hasBegun() {
 		qp.ep.async(AsyncEvent{Kind: AsyncSQDrained, QP: qp})
 	}
@@ -298,7 +299,7 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 func (qp *QueuePair) fail() {
 	qp.state = Errored
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
-	qp.cong.unpace()
+	qp.cong.removeFromLimiter()
 	qp.loss.endRecovery()
 	qp.rcv.dropReorder()
 	qp.cong.dropSendTimes()
@@ -349,50 +350,11 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 	}, nil
 }
 
-// applyNewDecision applies the newest decision of congestion control.
-func (cong *congestion) applyNewDecision() {
-	qp := cong.conn()
-	if d, changed := qp.ep.cc.Decision(cong.flow); changed {
-		cong.applyDecision(d)
-	}
-}
-
-func (cong *congestion) applyDecision(d cc.Decision) {
-	qp := cong.conn()
-	cong.window, cong.hold = d.Window, d.Hold || d.Window <= 0
-	if cong.bolt {
-		cong.cold().echo.bolt.tags = d.Tags
-	}
-	cong.setRate(d.Rate)
-	if cong.hold {
-		cong.leavePace()
-		cong.updateClaim()
-	}
-	if cong.probing || d.ProbeAt != 0 {
-		cong.askProbe(d.ProbeAt)
-	}
-	if most := cong.cold().maxInFlight; most > 0 {
-		cong.window = min(cong.window, units.Bytes(most))
-	}
-	if qp.snd.hasNext() || qp.loss.isRecovering() {
-		qp.ep.scheduleRequests(qp)
-	}
-}
-
 // failAt completes the request at index i of the send queue with an error, after flushing those
 // before it, and moves the queue pair to the error state, which flushes those behind it.
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 	qp.snd.failAt(i, s)
 	qp.fatal(kind)
-}
-
-func (snd *sender) failAt(i uint32, s Status) {
-	for ; snd.done != i; snd.done++ {
-		snd.complete(snd.oldest(), StatusWRFlushErr)
-	}
-	if !snd.isIdle() {
-		snd.finishOldest(s)
-	}
 }
 
 // failHead completes the oldest outstanding request with an error.

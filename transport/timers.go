@@ -30,16 +30,35 @@ func (e *Endpoint) runTimers(now units.Time) {
 // earlier returns the earliest of t, the first timer, and the times at which a paced packet or a
 // token may leave.
 func (e *Endpoint) earlier(t units.Time) units.Time {
-	if at, some := e.timers.Next(); some {
+	if at, ok := e.timers.Next(); ok {
 		t = units.Earlier(t, at)
 	}
 	if e.limiter != nil {
-		if at, some := e.limiter.Next(); some {
+		if at, ok := e.limiter.Next(); ok {
 			t = units.Earlier(t, at)
 		}
 	}
-	if at, some := e.tokenPacer.next(); some {
+	if at, ok := e.tokenPacer.next(); ok {
 		t = units.Earlier(t, at)
 	}
 	return t
+}
+
+// onTimer handles what is due, and sets the timer for what is not.
+func (qp *QueuePair) onTimer(now units.Time) {
+	if qp.adm != nil {
+		qp.adm.onTimer(now)
+	}
+	if qp.state != ReadyToSend && qp.state != SQDrained {
+		return
+	}
+	if qp.cong.hasProber() {
+		if qp.cong.onProbeTimer(now); qp.state == Errored {
+			return
+		}
+	}
+	qp.loss.onTimer(now)
+	if qp.state != Errored {
+		qp.setTimer()
+	}
 }

@@ -23,15 +23,15 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	require.True(t, old.qp.awaitsNeighbor)
 	old.qp.Destroy()
 
-	fresh := o.make(t, p.a)
-	require.Equal(t, old.qp.cong.flow, fresh.qp.cong.flow)
-	fresh.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
-	fresh.qp.setTimer()
+	other := o.make(t, p.a)
+	require.Equal(t, old.qp.cong.flow, other.qp.cong.flow)
+	other.qp.loss.rtoAt = p.now.Add(wire.AckTimeout(10))
+	other.qp.setTimer()
 	p.a.wakeWaiting()
 	old.qp.Modify(Reset, QPAttr{})
-	at, some := p.a.timers.Next()
-	require.True(t, some)
-	require.Equal(t, slotOf(fresh.qp.loss.rtoAt), at)
+	at, ok := p.a.timers.Next()
+	require.True(t, ok)
+	require.Equal(t, slotOf(other.qp.loss.rtoAt), at)
 }
 
 // A queue pair that lost a completion and was reset before the endpoint handled that starts afresh.
@@ -44,8 +44,8 @@ func TestResetAfterAnOverrun(t *testing.T) {
 	a.qp.Modify(Reset, QPAttr{})
 	p.settle(units.Microsecond)
 	require.Equal(t, Reset, a.qp.State())
-	_, some := p.a.PollAsync()
-	require.False(t, some)
+	_, ok := p.a.PollAsync()
+	require.False(t, ok)
 	a.connect(t, o, b)
 	a.write(t, b, 8)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)

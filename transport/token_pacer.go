@@ -12,37 +12,37 @@ import (
 // each token is followed by as much time as what it releases takes. Granters are served by rank,
 // and in turns within a rank.
 type tokenPacer struct {
-	lists [cc.Ranks]struct{ head, tail *admission }
-	held  [maxTokenQueue]heldToken // of granters with a queue here; a ring
-	first int
-	count int
-	pacer *pace.Limiter // its only flow is the endpoint; nil before the first token
-	ep    *Endpoint
+	lists   [cc.Ranks]struct{ head, tail *admission }
+	pending [maxTokenQueue]pendingToken // a ring, of granters with a queue here
+	first   int
+	count   int
+	pacer   *pace.Limiter // its only flow is the endpoint; nil before the first token
+	ep      *Endpoint
 }
 
 // maxTokenQueue is the longest queue that a granter may request.
 const maxTokenQueue = 16
 
-// heldToken is a token that waits for its time, as in the queue of a switch.
-type heldToken struct {
-	adm    *admission
-	notice cc.ControlMessage
+// pendingToken is a token that waits for its time, as in the queue of a switch.
+type pendingToken struct {
+	adm     *admission
+	message cc.ControlMessage
 }
 
-// theEndpoint is the ID of the pacer's flow.
-const theEndpoint = 0
+// pacerFlow is the ID of the pacer's flow.
+const pacerFlow = 0
 
 // queue makes a granter wait for its turn to send a token. From one with a queue here it takes the
 // tokens that are due.
 func (t *tokenPacer) queue(a *admission, now units.Time) {
 	if t.pacer == nil {
 		t.pacer = pace.NewLimiter(now)
-		t.pacer.Rate(theEndpoint, t.ep.tokenRate(), now)
+		t.pacer.Rate(pacerFlow, t.ep.tokenRate(), now)
 	}
 	if room := min(a.granter.QueueCapacity(), maxTokenQueue); room > 0 {
-		t.hold(a, room, now)
+		t.takeDue(a, room, now)
 	} else if !a.queued {
-		a.queued, a.since, a.next = true, now, nil
+		a.queued, a.queuedAt, a.next = true, now, nil
 		list := &t.lists[min(max(a.granter.Rank(), 0), cc.Ranks-1)]
 		if list.tail == nil {
 			list.head = a
@@ -51,21 +51,21 @@ func (t *tokenPacer) queue(a *admission, now units.Time) {
 		}
 		list.tail = a
 	}
-	t.pacer.Wait(theEndpoint, extension.TokenLen, now)
+	t.pacer.Wait(pacerFlow, extension.TokenLen, now)
 }
 
-// hold takes a granter's tokens that are due into the ring, and drops those that find it full.
-func (t *tokenPacer) hold(a *admission, room int, now units.Time) {
+// takeDue takes a granter's tokens that are due into the ring, and drops those that find it full.
+func (t *tokenPacer) takeDue(a *admission, room int, now units.Time) {
 	// such a granter spaces its tokens itself; one that does not must not occupy the core
 	for range room + maxTokenQueue {
 		if next := a.granter.Next(); next == 0 || next.After(now) {
 			break
 		}
-		n, some := a.granter.Emit(a.qp.adm.hasMissing(), now)
+		n, ok := a.granter.Emit(a.qp.adm.hasMissing(), now)
 		switch {
-		case !some:
+		case !ok:
 		case t.count < room:
-			t.held[(t.first+t.count)%maxTokenQueue] = heldToken{a, n}
+			t.pending[(t.first+t.count)%maxTokenQueue] = pendingToken{a, n}
 			t.count++
 		default:
 			t.ep.counters.TokensDropped++
@@ -100,17 +100,17 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 		if b == nil {
 			break // the port has no room
 		}
-		size, some := t.send(b, now)
-		if some {
-			t.pacer.Sent(theEndpoint, size)
+		size, ok := t.send(b, now)
+		if ok {
+			t.pacer.Sent(pacerFlow, size)
 			sent++
 		}
 		if !t.waiting() {
-			t.pacer.Leave(theEndpoint)
+			t.pacer.Leave(pacerFlow)
 			break
 		}
-		if some {
-			t.pacer.Again(theEndpoint, extension.TokenLen)
+		if ok {
+			t.pacer.Again(pacerFlow, extension.TokenLen)
 		}
 	}
 	return sent
@@ -120,12 +120,12 @@ func (t *tokenPacer) serve(now units.Time, budget int) (sent int) {
 // false if the granter whose turn it was had no token.
 func (t *tokenPacer) send(b *packet.Buf, now units.Time) (size units.Bytes, some bool) {
 	if t.count > 0 {
-		h := &t.held[t.first]
+		h := &t.pending[t.first]
 		t.first, t.count = (t.first+1)%maxTokenQueue, t.count-1
 		if !h.adm.maySendToken() {
 			return 0, false
 		}
-		return h.adm.sendToken(b, &h.notice), true
+		return h.adm.sendToken(b, &h.message), true
 	}
 	rank := t.nextRank(now)
 	if rank < 0 {
@@ -148,22 +148,22 @@ func (t *tokenPacer) send(b *packet.Buf, now units.Time) (size units.Bytes, some
 	return size, ok
 }
 
-// longestWait is how long a granter may wait for its turn behind those of higher ranks: less than
-// gatePatience, or its sender would consider this endpoint gone.
-const longestWait = 50 * units.Millisecond
+// maxRankWait is how long a granter may wait for its turn behind those of higher ranks: less than
+// minGateTimeout, or its sender would consider this endpoint gone.
+const maxRankWait = 50 * units.Millisecond
 
 // nextRank returns the rank whose turn it is: the highest, unless a granter of another one has
 // waited too long; -1 if none waits.
 func (t *tokenPacer) nextRank(now units.Time) int {
-	turn := -1
+	next := -1
 	for rank := range t.lists {
 		if a := t.lists[rank].head; a != nil {
-			if turn = rank; now.Sub(a.since) > longestWait {
+			if next = rank; now.Sub(a.queuedAt) > maxRankWait {
 				break
 			}
 		}
 	}
-	return turn
+	return next
 }
 
 // next returns when the next token may leave, and false if none waits.
@@ -189,7 +189,7 @@ const unknownRate = 10_000 * units.Gbps
 // granter is scheduled again when it is.
 func (a *admission) maySendToken() bool {
 	qp := a.qp
-	if a.gone {
+	if a.detached {
 		return false
 	}
 	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {

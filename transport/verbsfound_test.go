@@ -76,8 +76,8 @@ func TestDrainedAfterNeighborIsSilent(t *testing.T) {
 	a.post(t, wr)
 	require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 	require.NoError(t, a.qp.Modify(SQDrained, QPAttr{}))
-	ev, some := p.a.PollAsync()
-	require.True(t, some)
+	ev, ok := p.a.PollAsync()
+	require.True(t, ok)
 	require.Equal(t, AsyncSQDrained, ev.Kind)
 	wr.AH = ah
 	a.post(t, wr)

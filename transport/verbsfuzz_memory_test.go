@@ -28,15 +28,15 @@ const (
 // verbsRegion is a memory region with its surroundings.
 type verbsRegion struct {
 	*MemoryRegion
-	host   *verbsHost
-	domain *verbsPD
-	kind   regionKind
-	arena  []byte
-	mem    []byte
-	gone   bool
-	last   []byte // its contents when it ended
-	next   int    // inbox: where the next area begins
-	placed int    // areas in use
+	host      *verbsHost
+	domain    *verbsPD
+	kind      regionKind
+	arena     []byte
+	mem       []byte
+	destroyed bool
+	last      []byte // its contents when it ended
+	next      int    // inbox: where the next area begins
+	placed    int    // areas in use
 }
 
 func (h *verbsHost) newRegion(
@@ -49,7 +49,7 @@ func (h *verbsHost) newRegion(
 	case sourceRegion:
 		fill(r.mem, byte(h.nextID))
 	case inboxRegion:
-		rest(r.mem)
+		clearInbox(r.mem)
 	}
 	var err error
 	r.MemoryRegion, err = h.ep.RegisterMemory(pd.ProtectionDomain, r.mem, access)
@@ -59,14 +59,14 @@ func (h *verbsHost) newRegion(
 	return r, err
 }
 
-// rest frees memory of an inbox.
-func rest(mem []byte) {
+// clearInbox frees memory of an inbox.
+func clearInbox(mem []byte) {
 	for i := range mem {
 		mem[i] = inboxRest
 	}
 }
 
-func resting(mem []byte) bool {
+func isClear(mem []byte) bool {
 	for _, b := range mem {
 		if b != inboxRest {
 			return false
@@ -80,7 +80,7 @@ func (r *verbsRegion) ended() {
 	if r.last == nil {
 		r.last = bytes.Clone(r.mem)
 	}
-	r.gone = true
+	r.destroyed = true
 }
 
 // check compares a region with what it may contain.
@@ -100,9 +100,9 @@ func (r *verbsRegion) check() {
 		require.True(t, bytes.Equal(r.last, r.mem),
 			"a region of kind %d was written without a right: gone %v, access %#x, %d bytes",
 			r.kind,
-			r.gone, r.access, len(r.mem))
+			r.destroyed, r.access, len(r.mem))
 	case r.kind == inboxRegion && r.placed == 0:
-		require.True(t, resting(r.mem), "an inbox was written outside its areas")
+		require.True(t, isClear(r.mem), "an inbox was written outside its areas")
 	}
 }
 
@@ -142,7 +142,7 @@ func (r *verbsRegion) reserve(n, pieces int) (*area, []SGE) {
 func (a *area) holds(data []byte) bool {
 	for _, p := range a.pieces {
 		n := min(len(p), len(data))
-		if !bytes.Equal(p[:n], data[:n]) || !resting(p[n:]) {
+		if !bytes.Equal(p[:n], data[:n]) || !isClear(p[n:]) {
 			return false
 		}
 		data = data[n:]
@@ -159,8 +159,8 @@ func (a *area) release() {
 			"a byte behind a piece of a list was written")
 		at++
 	}
-	if !a.region.gone {
-		rest(a.region.mem[a.from:a.to])
+	if !a.region.destroyed {
+		clearInbox(a.region.mem[a.from:a.to])
 	}
 	a.region.placed--
 }

@@ -24,14 +24,14 @@ var verbsOps = []func(h *verbsHost){
 	(*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend,
 	(*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend, (*verbsHost).postSend,
 	(*verbsHost).postRecv, (*verbsHost).postRecv, (*verbsHost).postRecv, (*verbsHost).postSRQ,
-	(*verbsHost).postSRQ, (*verbsHost).letTimePass, (*verbsHost).letTimePass,
-	(*verbsHost).letTimePass,
-	(*verbsHost).letTimePass, (*verbsHost).letTimePass,
+	(*verbsHost).postSRQ, (*verbsHost).advanceTime, (*verbsHost).advanceTime,
+	(*verbsHost).advanceTime,
+	(*verbsHost).advanceTime, (*verbsHost).advanceTime,
 }
 
-// letTimePass advances time, so that timers expire or packets arrive.
-func (h *verbsHost) letTimePass() {
-	h.pass(oneOf(h.verbsWorld, 0, units.Microsecond, 2*units.Microsecond, 10*units.Microsecond,
+// advanceTime advances time, so that timers expire or packets arrive.
+func (h *verbsHost) advanceTime() {
+	h.advance(oneOf(h.verbsWorld, 0, units.Microsecond, 2*units.Microsecond, 10*units.Microsecond,
 		100*units.Microsecond, 2*units.Millisecond, 50*units.Millisecond, 1500*units.Millisecond))
 }
 
@@ -49,7 +49,7 @@ func (h *verbsHost) port() {
 	}
 }
 
-// put puts a new object in place of one that is gone, or appends it.
+// put puts a new object in place of one that is destroyed, or appends it.
 func put[T any](list *[]T, x T, gone func(T) bool) {
 	for i, old := range *list {
 		if gone(old) {
@@ -71,7 +71,7 @@ func full[T any](list []T, gone func(T) bool) bool {
 	return n >= verbsSlots
 }
 
-// anyOf draws one object of a kind, also among those that are gone; ok is false if there is none.
+// anyOf draws one object of a kind, also among those that are destroyed; ok is false if there is none.
 func anyOf[T any](h *verbsHost, list []T) (x T, ok bool) {
 	i := h.byte()
 	if len(list) == 0 {
@@ -80,16 +80,16 @@ func anyOf[T any](h *verbsHost, list []T) (x T, ok bool) {
 	return list[i%len(list)], true
 }
 
-func (p *verbsPD) isGone() bool     { return p.gone }
-func (c *verbsCQ) isGone() bool     { return c.gone }
-func (s *verbsSRQ) isGone() bool    { return s.gone }
-func (a *verbsAH) isGone() bool     { return a.gone }
-func (r *verbsRegion) isGone() bool { return r.gone }
-func (q *verbsQP) isGone() bool     { return q.gone }
+func (p *verbsPD) isDestroyed() bool     { return p.destroyed }
+func (c *verbsCQ) isDestroyed() bool     { return c.destroyed }
+func (s *verbsSRQ) isDestroyed() bool    { return s.destroyed }
+func (a *verbsAH) isDestroyed() bool     { return a.destroyed }
+func (r *verbsRegion) isDestroyed() bool { return r.destroyed }
+func (q *verbsQP) isDestroyed() bool     { return q.destroyed }
 
 func (h *verbsHost) allocPD() {
-	if !full(h.pds, (*verbsPD).isGone) {
-		put(&h.pds, &verbsPD{ProtectionDomain: h.ep.AllocPD()}, (*verbsPD).isGone)
+	if !full(h.pds, (*verbsPD).isDestroyed) {
+		put(&h.pds, &verbsPD{ProtectionDomain: h.ep.AllocPD()}, (*verbsPD).isDestroyed)
 	}
 }
 
@@ -101,29 +101,29 @@ func (h *verbsHost) deallocPD() {
 
 func (h *verbsHost) tryDealloc(pd *verbsPD) {
 	switch err := pd.Dealloc(); {
-	case pd.gone:
+	case pd.destroyed:
 		h.refused(err, ErrInvalid)
 	case h.usersOf(pd) > 0:
 		h.refused(err, ErrBusy)
 	default:
 		require.NoError(h.t, err)
-		pd.gone = true
+		pd.destroyed = true
 	}
 }
 
 // usersOf counts the objects in a domain.
 func (h *verbsHost) usersOf(pd *verbsPD) (n int) {
 	for _, r := range h.regions {
-		n += btoi(!r.gone && r.domain == pd)
+		n += btoi(!r.destroyed && r.domain == pd)
 	}
 	for _, s := range h.srqs {
-		n += btoi(!s.gone && s.pd == pd)
+		n += btoi(!s.destroyed && s.pd == pd)
 	}
 	for _, q := range h.qps {
-		n += btoi(!q.gone && q.pd == pd)
+		n += btoi(!q.destroyed && q.pd == pd)
 	}
 	for _, a := range h.ahs {
-		n += btoi(!a.gone && a.pd == pd)
+		n += btoi(!a.destroyed && a.pd == pd)
 	}
 	return n
 }
@@ -138,7 +138,7 @@ func btoi(b bool) int {
 // register registers a region of any kind and length, with any rights that its kind may have.
 func (h *verbsHost) register() {
 	pd, ok := anyOf(h, h.pds)
-	if !ok || full(h.regions, (*verbsRegion).isGone) {
+	if !ok || full(h.regions, (*verbsRegion).isDestroyed) {
 		return
 	}
 	kind, n := regionKind(h.pick(3)), oneOf(h.verbsWorld, 4096, 0, 1, 7, 8, 255, 4097, 20_001)
@@ -152,7 +152,7 @@ func (h *verbsHost) register() {
 func (h *verbsHost) tryRegister(pd *verbsPD, kind regionKind, n int, access Access) *verbsRegion {
 	r, err := h.newRegion(pd, kind, n, access)
 	switch {
-	case pd.gone, access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
+	case pd.destroyed, access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
 		h.refused(err, ErrInvalid)
 		return nil
 	}
@@ -167,7 +167,7 @@ func (h *verbsHost) tryRegister(pd *verbsPD, kind regionKind, n int, access Acce
 // replace replaces a region that is gone, after a last check of it.
 func (h *verbsHost) replace(r *verbsRegion) {
 	for i, old := range h.regions {
-		if old.gone && old.placed == 0 {
+		if old.destroyed && old.placed == 0 {
 			old.check()
 			h.regions[i] = r
 			return
@@ -200,13 +200,13 @@ func (h *verbsHost) reregister() {
 	again.last = nil
 	var err error
 	again.MemoryRegion, err = h.ep.RegisterMemoryAt(r.domain.ProtectionDomain, r.mem, r.Addr, 0x1f)
-	if r.domain.gone {
+	if r.domain.destroyed {
 		h.refused(err, ErrInvalid)
 		return
 	}
 	require.NoError(h.t, err)
 	require.NotEqual(h.t, r.LKey, again.LKey)
-	again.gone = false
+	again.destroyed = false
 	for i := range h.regions {
 		if h.regions[i] == r {
 			h.regions[i] = &again
@@ -215,7 +215,7 @@ func (h *verbsHost) reregister() {
 }
 
 func (h *verbsHost) createCQ() {
-	if !full(h.cqs, (*verbsCQ).isGone) {
+	if !full(h.cqs, (*verbsCQ).isDestroyed) {
 		h.tryCreateCQ(oneOf(h.verbsWorld, 1024, 1, 3, 16, 0, -1, endpoint.MaxCQDepth+1, 256))
 	}
 }
@@ -228,7 +228,7 @@ func (h *verbsHost) tryCreateCQ(depth int) *verbsCQ {
 	}
 	require.NoError(h.t, err)
 	c := &verbsCQ{CompletionQueue: cq, depth: depth}
-	put(&h.cqs, c, (*verbsCQ).isGone)
+	put(&h.cqs, c, (*verbsCQ).isDestroyed)
 	return c
 }
 
@@ -241,17 +241,17 @@ func (h *verbsHost) destroyCQ() {
 func (h *verbsHost) tryDestroyCQ(cq *verbsCQ) {
 	used := false
 	for _, q := range h.qps {
-		used = used || !q.gone && (q.sendCQ == cq || q.recvCQ == cq)
+		used = used || !q.destroyed && (q.sendCQ == cq || q.recvCQ == cq)
 	}
 	switch err := cq.Destroy(); {
-	case cq.gone:
+	case cq.destroyed:
 		h.refused(err, ErrInvalid)
 	case used:
 		h.refused(err, ErrBusy)
 	default:
 		require.NoError(h.t, err)
 		require.Zero(h.t, cq.Len())
-		cq.gone = true
+		cq.destroyed = true
 	}
 }
 
@@ -282,7 +282,7 @@ func (h *verbsHost) pollCQ() {
 		wcs = make([]WorkCompletion, max(cq.depth, 7))
 	}
 	n := cq.Poll(wcs)
-	if cq.gone {
+	if cq.destroyed {
 		require.Zero(h.t, n)
 		return
 	}
@@ -294,7 +294,7 @@ func (h *verbsHost) pollCQ() {
 
 func (h *verbsHost) createSRQ() {
 	pd, ok := anyOf(h, h.pds)
-	if !ok || full(h.srqs, (*verbsSRQ).isGone) {
+	if !ok || full(h.srqs, (*verbsSRQ).isDestroyed) {
 		return
 	}
 	h.tryCreateSRQ(pd, oneOf(h.verbsWorld, 32, 1, 3, 0, -1, endpoint.MaxQueueDepth+1, 8),
@@ -303,13 +303,13 @@ func (h *verbsHost) createSRQ() {
 
 func (h *verbsHost) tryCreateSRQ(pd *verbsPD, depth, sges int) *verbsSRQ {
 	srq, err := h.ep.CreateSRQ(pd.ProtectionDomain, depth, sges)
-	if pd.gone || depth < 1 || depth > endpoint.MaxQueueDepth || sges > endpoint.MaxSGE {
+	if pd.destroyed || depth < 1 || depth > endpoint.MaxQueueDepth || sges > endpoint.MaxSGE {
 		h.refused(err, ErrInvalid)
 		return nil
 	}
 	require.NoError(h.t, err)
 	s := &verbsSRQ{SharedReceiveQueue: srq, pd: pd, sges: max(sges, 1)}
-	put(&h.srqs, s, (*verbsSRQ).isGone)
+	put(&h.srqs, s, (*verbsSRQ).isDestroyed)
 	return s
 }
 
@@ -322,16 +322,16 @@ func (h *verbsHost) destroySRQ() {
 func (h *verbsHost) tryDestroySRQ(s *verbsSRQ) {
 	used := false
 	for _, q := range h.qps {
-		used = used || !q.gone && q.srq == s
+		used = used || !q.destroyed && q.srq == s
 	}
 	switch err := s.Destroy(); {
-	case s.gone:
+	case s.destroyed:
 		h.refused(err, ErrInvalid)
 	case used:
 		h.refused(err, ErrBusy)
 	default:
 		require.NoError(h.t, err)
-		s.gone = true
+		s.destroyed = true
 		h.vanish(s.posted)
 		s.posted = nil
 	}
@@ -346,29 +346,29 @@ func (h *verbsHost) armSRQ() {
 
 func (h *verbsHost) createAH() {
 	pd, ok := anyOf(h, h.pds)
-	if !ok || full(h.ahs, (*verbsAH).isGone) {
+	if !ok || full(h.ahs, (*verbsAH).isDestroyed) {
 		return
 	}
-	path, fits := h.path(h.far.ip)
+	path, fits := h.path(h.peer.ip)
 	h.tryCreateAH(pd, path, fits)
 }
 
 func (h *verbsHost) tryCreateAH(pd *verbsPD, path AddressVector, fits bool) *verbsAH {
 	ah, err := h.ep.CreateAH(pd.ProtectionDomain, path)
-	if pd.gone || !fits {
+	if pd.destroyed || !fits {
 		h.refused(err, nil)
 		return nil
 	}
 	require.NoError(h.t, err)
 	a := &verbsAH{AddressHandle: ah, pd: pd}
-	put(&h.ahs, a, (*verbsAH).isGone)
+	put(&h.ahs, a, (*verbsAH).isDestroyed)
 	return a
 }
 
 func (h *verbsHost) destroyAH() {
 	if a, ok := anyOf(h, h.ahs); ok {
 		a.Destroy()
-		a.gone = true
+		a.destroyed = true
 	}
 }
 
@@ -384,7 +384,7 @@ func (h *verbsHost) path(ip netip.Addr) (p AddressVector, fits bool) {
 	case 3:
 		p.IP = netip.MustParseAddr("224.0.0.1")
 	case 4:
-		p.Source = h.far.ip
+		p.Source = h.peer.ip
 	case 5:
 		p.FlowLabel = 1 << 20
 	case 6:

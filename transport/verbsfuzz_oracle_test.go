@@ -30,8 +30,8 @@ func (w *verbsWorld) refused(err, want error) {
 	require.True(w.t, known, "%q does not say what is wrong", err)
 }
 
-// look checks what has changed since the last time: after each operation, and each round.
-func (w *verbsWorld) look() {
+// checkChanges checks what has changed since the last time: after each operation, and each round.
+func (w *verbsWorld) checkChanges() {
 	for _, h := range w.hosts {
 		for _, c := range h.cqs {
 			if c.overrun {
@@ -42,18 +42,18 @@ func (w *verbsWorld) look() {
 			q.checkState()
 		}
 		for _, c := range h.cqs {
-			h.lookAt(c)
+			h.checkCompletions(c)
 		}
-		for ev, some := h.ep.PollAsync(); some; ev, some = h.ep.PollAsync() {
+		for ev, ok := h.ep.PollAsync(); ok; ev, ok = h.ep.PollAsync() {
 			h.event(ev)
 		}
 		for _, q := range h.qps {
-			if !q.gone && q.fell > 0 && h.polls > q.fell && !q.told {
+			if !q.destroyed && q.failedAt > 0 && h.polls > q.failedAt && !q.reported {
 				w.t.Fatalf("QP %#x failed without an event", q.num())
 			}
 		}
 		for _, r := range h.regions {
-			if !r.gone && !r.Valid() {
+			if !r.destroyed && !r.Valid() {
 				require.NotZero(w.t, r.access&RemoteInvalidate,
 					"a peer ended a region that it may not end")
 				r.ended()
@@ -67,7 +67,7 @@ func (q *verbsQP) num() uint32 { return uint32(q.Num) }
 // overran records that completions of a queue were lost.
 func (h *verbsHost) overran(c *verbsCQ) {
 	for _, q := range h.qps {
-		if !q.gone && (q.sendCQ == c || q.recvCQ == c) {
+		if !q.destroyed && (q.sendCQ == c || q.recvCQ == c) {
 			q.life.lossy = true
 			if q.srq != nil {
 				q.srq.lossy = true
@@ -79,7 +79,7 @@ func (h *verbsHost) overran(c *verbsCQ) {
 // checkState compares the state with the model's. By itself a queue pair only fails, which an event
 // reports within a round.
 func (q *verbsQP) checkState() {
-	if q.gone {
+	if q.destroyed {
 		return
 	}
 	if q.State() != Errored { // then the next round may have to flush it first
@@ -90,7 +90,7 @@ func (q *verbsQP) checkState() {
 	}
 	require.Equal(q.host.t, Errored, q.State(), "QP %#x was in %v", q.num(), q.state)
 	require.NotEqual(q.host.t, Reset, q.state)
-	q.state, q.fell = Errored, q.host.polls+1
+	q.state, q.failedAt = Errored, q.host.polls+1
 }
 
 // checkQueue checks that the requester's state of its send queue is consistent.
@@ -112,14 +112,14 @@ func (q *verbsQP) checkQueue() {
 	}
 }
 
-// lookAt checks the completions that were added to a queue.
-func (h *verbsHost) lookAt(c *verbsCQ) {
-	for ; c.looked != c.tail; c.looked++ {
-		wc := c.ring[c.looked&uint32(len(c.ring)-1)]
+// checkCompletions checks the completions that were added to a queue.
+func (h *verbsHost) checkCompletions(c *verbsCQ) {
+	for ; c.checked != c.tail; c.checked++ {
+		wc := c.ring[c.checked&uint32(len(c.ring)-1)]
 		c.seen = append(c.seen, wc)
 		h.completed(c, &wc)
 	}
-	if c.gone {
+	if c.destroyed {
 		c.seen = nil
 	}
 	if len(c.seen) > c.depth {
@@ -134,7 +134,7 @@ func (h *verbsHost) completed(c *verbsCQ, wc *WorkCompletion) {
 	require.False(t, p.done,
 		"a request completed twice, or after its queue pair was reset or destroyed: %+v", wc)
 	require.NotNil(t, q, "completion of no queue pair: %+v", wc)
-	require.False(t, q.gone, "completion of a queue pair that is destroyed: %+v", wc)
+	require.False(t, q.destroyed, "completion of a queue pair that is destroyed: %+v", wc)
 	p.status = wc.Status
 	if p.recv {
 		require.Same(t, q.recvCQ, c)
@@ -200,11 +200,11 @@ func (h *verbsHost) failed(life *verbsLife, p *verbsPost, wc *WorkCompletion) {
 	h.skip(life, p)
 	require.NotEmpty(t, wc.Status.String())
 	if wc.Status != StatusWRFlushErr {
-		require.True(t, life.lossy || !life.told, "request %d is the second that failed by itself",
-			p.id)
+		require.True(t, life.lossy || !life.reported,
+			"request %d is the second that failed by itself", p.id)
 		require.True(t, !life.failed || life.lossy || wc.Status == StatusLocProtErr,
 			"%+v after a flush", wc)
-		life.told = true
+		life.reported = true
 	}
 	require.Equal(t, Errored, life.qp.State(), "a request failed: %+v", wc)
 	if life.peer != nil {
@@ -336,12 +336,12 @@ func (h *verbsHost) event(ev AsyncEvent) {
 	}
 	q := h.numbers[ev.QP.Num]
 	require.Same(t, q.QueuePair, ev.QP)
-	require.False(t, q.gone, "%v of a queue pair that is destroyed", ev.Kind)
+	require.False(t, q.destroyed, "%v of a queue pair that is destroyed", ev.Kind)
 	switch ev.Kind {
 	case AsyncQPFatal, AsyncQPReqErr, AsyncQPAccessErr:
 		require.Equal(t, Errored, ev.QP.State())
-		require.False(t, q.told, "%v: it was reported before", ev.Kind)
-		q.told = true
+		require.False(t, q.reported, "%v: it was reported before", ev.Kind)
+		q.reported = true
 	case AsyncLastWQEReached:
 		require.NotNil(t, q.srq)
 		require.Equal(t, Errored, ev.QP.State())
@@ -358,21 +358,21 @@ func (w *verbsWorld) finish() {
 	for _, h := range w.hosts {
 		h.link.noAlloc, h.link.room = false, 0
 	}
-	w.pass(3 * units.Second)
-	rested := w.steps < verbsMostSteps
+	w.advance(3 * units.Second)
+	settled := w.steps < verbsMaxSteps
 	w.steps = 0
 	for _, h := range w.hosts {
 		for _, q := range h.qps {
-			if q.gone {
+			if q.destroyed {
 				continue
 			}
-			if rested && q.state == ReadyToSend && q.life.bounded &&
+			if settled && q.state == ReadyToSend && q.life.bounded &&
 				q.life.peer == q.life.peerNow() {
 				require.Equal(w.t, q.init.MaxSendWR, q.SendRoom(),
 					"%v QP %#x of %s still has requests",
 					q.Type, q.num(), h.name)
 			}
-			if r := &q.loss; rested && q.state == SQDrained && q.draining {
+			if r := &q.loss; settled && q.state == SQDrained && q.draining {
 				require.NotEqual(w.t, r.una, r.sndMax,
 					"%v QP %#x of %s has drained without an event",
 					q.Type, q.num(), h.name)
@@ -382,11 +382,11 @@ func (w *verbsWorld) finish() {
 			}
 		}
 	}
-	w.pass(10 * units.Microsecond)
+	w.advance(10 * units.Microsecond)
 	for _, h := range w.hosts {
 		h.takeDown()
 	}
-	w.pass(units.Second)
+	w.advance(units.Second)
 	for _, h := range w.hosts {
 		h.checkEmpty()
 	}
@@ -404,16 +404,16 @@ func (l *verbsLife) peerNow() *verbsLife {
 // takeDown destroys all objects, in an order in which none is in use.
 func (h *verbsHost) takeDown() {
 	for _, q := range h.qps {
-		if !q.gone {
+		if !q.destroyed {
 			if q.state == Errored {
 				q.flushed()
 			}
 			q.destroy()
 		}
 	}
-	h.look()
+	h.checkChanges()
 	for _, s := range h.srqs {
-		if !s.gone {
+		if !s.destroyed {
 			require.True(h.t, s.lossy || len(s.posted) == int(s.queue.len()),
 				"%d receives of a shared queue are not accounted for",
 				len(s.posted)-int(s.queue.len()))
@@ -421,24 +421,24 @@ func (h *verbsHost) takeDown() {
 		}
 	}
 	for _, r := range h.regions {
-		if !r.gone {
+		if !r.destroyed {
 			r.check()
 			h.end(r)
 		}
 	}
 	for _, a := range h.ahs {
 		a.Destroy()
-		a.gone = true
+		a.destroyed = true
 	}
 	for _, c := range h.cqs {
-		if !c.gone {
+		if !c.destroyed {
 			h.tryDestroyCQ(c)
 		}
 	}
 	for _, pd := range h.pds {
-		if !pd.gone {
+		if !pd.destroyed {
 			h.tryDealloc(pd)
-			require.True(h.t, pd.gone)
+			require.True(h.t, pd.destroyed)
 		}
 	}
 }
@@ -459,7 +459,7 @@ func (h *verbsHost) checkEmpty() {
 	held := e.Stats().Holdings
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
-		e.ackEchoes.lent+e.sendTimes.lent+e.probers.lent+e.telemetries.lent+e.bolts.lent)
+		e.ackEchoes.inUse+e.sendTimes.inUse+e.probers.inUse+e.telemetries.inUse+e.bolts.inUse)
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}

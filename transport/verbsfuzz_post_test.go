@@ -79,7 +79,7 @@ func (r *verbsRegion) memory() []byte {
 func (h *verbsHost) find(kind regionKind, pd *verbsPD) *verbsRegion {
 	i := h.byte()
 	for n := range h.regions {
-		if r := h.regions[(i+n)%len(h.regions)]; r.kind == kind && !r.gone && r.domain == pd {
+		if r := h.regions[(i+n)%len(h.regions)]; r.kind == kind && !r.destroyed && r.domain == pd {
 			return r
 		}
 	}
@@ -153,7 +153,7 @@ func (h *verbsHost) isInbox(key uint32) bool {
 func (h *verbsHost) suited(op Op, r *verbsRegion) *verbsRegion {
 	for _, x := range append([]*verbsRegion{r}, h.regions...) {
 		switch {
-		case x.gone:
+		case x.destroyed:
 		case op == OpRead && x.access&RemoteRead != 0,
 			op != OpRead && x.access&RemoteWrite != 0 && x.access&RemoteAtomic != 0:
 			return x
@@ -164,9 +164,9 @@ func (h *verbsHost) suited(op Op, r *verbsRegion) *verbsRegion {
 
 // remote draws the peer's memory that a request names.
 func (h *verbsHost) remote(wr *WorkRequest, p *verbsPost) {
-	r, ok := anyOf(h.far, h.far.regions)
+	r, ok := anyOf(h.peer, h.peer.regions)
 	if ok && !h.chance(8) {
-		r = h.far.suited(wr.Op, r)
+		r = h.peer.suited(wr.Op, r)
 	}
 	at := uint64(h.byte()*h.byte()) &^ 7
 	switch {
@@ -236,14 +236,14 @@ func (h *verbsHost) postSend() {
 	room := q.SendRoom()
 	err := q.PostSend(&wr)
 	h.accepted(q, p, fits && room > 0, err)
-	if !q.gone && q.state != Errored {
+	if !q.destroyed && q.state != Errored {
 		require.Equal(h.t, room-btoi(err == nil), q.SendRoom())
 	}
 }
 
 // datagram draws a destination.
 func (h *verbsHost) datagram(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bool) {
-	to, ok := anyOf(h, h.far.qps)
+	to, ok := anyOf(h, h.peer.qps)
 	wr.RemoteQPN, wr.RemoteQKey = 99, oneOf[uint32](h.verbsWorld, 0x11111111, 0x11111111, 1<<31, 5)
 	if ok {
 		wr.RemoteQPN = to.Num
@@ -256,13 +256,14 @@ func (h *verbsHost) datagram(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bo
 	if ok {
 		wr.AH = ah.AddressHandle
 	}
-	return ok && !ah.gone && wr.RemoteQPN < 1<<24 && p.length <= int(q.mtu) && wr.Op <= OpSendImm
+	return ok && !ah.destroyed && wr.RemoteQPN < 1<<24 && p.length <= int(q.mtu) &&
+		wr.Op <= OpSendImm
 }
 
 // accepted compares the result of a post with what is expected, and records the request.
 func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	switch {
-	case q.gone || q.state < ReadyToSend:
+	case q.destroyed || q.state < ReadyToSend:
 		h.refused(err, nil)
 	case q.state == Errored:
 		if p.op < sendOps {
@@ -291,7 +292,7 @@ func (h *verbsHost) postRecv() {
 	}
 	p, rr, fits := h.receive(q.pd, max(q.init.MaxRecvSGE, 1))
 	p.life = q.life
-	room := !q.gone && int(q.rcv.queue.len()) < q.init.MaxRecvWR
+	room := !q.destroyed && int(q.rcv.queue.len()) < q.init.MaxRecvWR
 	err := q.PostRecv(&rr)
 	switch {
 	case q.srq != nil || q.state == Reset:
@@ -320,7 +321,7 @@ func (h *verbsHost) postSRQ() {
 	p.srq = s
 	room := s.queue.len() < s.queue.limit
 	err := s.PostRecv(&rr)
-	if s.gone || !fits || !room {
+	if s.destroyed || !fits || !room {
 		h.refused(err, nil)
 		p.end()
 		return
@@ -360,9 +361,9 @@ func (h *verbsHost) cancel() {
 	}
 	h.cancelling = q
 	n := q.Admission().CancelWaiting()
-	h.look()
+	h.checkChanges()
 	h.cancelling = nil
-	if !q.gone && !q.life.lossy {
+	if !q.destroyed && !q.life.lossy {
 		taken := 0
 		for _, p := range q.life.sends {
 			taken += btoi(p.cancelled)

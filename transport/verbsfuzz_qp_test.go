@@ -18,36 +18,36 @@ type verbsQP struct {
 	pd             *verbsPD
 	sendCQ, recvCQ *verbsCQ
 	srq            *verbsSRQ
-	gone           bool
+	destroyed      bool
 	state          State
 	life           *verbsLife
 	// the round after which it was found to have failed by itself; 0: it has not
-	fell     int
-	told     bool // an event reported that
+	failedAt int
+	reported bool // an event reported that
 	draining bool // in SQD, without an event yet that nothing is outstanding
 }
 
 // verbsLife is the time between two resets of a queue pair.
 type verbsLife struct {
-	qp      *verbsQP
-	sends   []*verbsPost // in the order in which they were posted
-	ended   int          // sends before it have completed, or need not
-	recvs   []*verbsPost // that have not completed, unless the queue is a shared one
-	failed  bool         // a request ended with an error
-	told    bool         // with another status than that of a flush
-	lossy   bool         // a completion was lost: the oracle does not know what to expect
-	peer    *verbsLife   // that to which connect connected it
-	got     int          // messages received from the peer
-	access  Access
-	bounded bool // everything posted ends within a bounded time
-	reads   int  // max_rd_atomic
+	qp       *verbsQP
+	sends    []*verbsPost // in the order in which they were posted
+	ended    int          // sends before it have completed, or need not
+	recvs    []*verbsPost // that have not completed, unless the queue is a shared one
+	failed   bool         // a request ended with an error
+	reported bool         // with another status than that of a flush
+	lossy    bool         // a completion was lost: the oracle does not know what to expect
+	peer     *verbsLife   // that to which connect connected it
+	got      int          // messages received from the peer
+	access   Access
+	bounded  bool // everything posted ends within a bounded time
+	reads    int  // max_rd_atomic
 }
 
 func (h *verbsHost) createQP() {
 	pd, ok := anyOf(h, h.pds)
 	send, ok2 := anyOf(h, h.cqs)
 	recv, ok3 := anyOf(h, h.cqs)
-	if !ok || !ok2 || !ok3 || full(h.qps, (*verbsQP).isGone) {
+	if !ok || !ok2 || !ok3 || full(h.qps, (*verbsQP).isDestroyed) {
 		return
 	}
 	q := &verbsQP{host: h, pd: pd, sendCQ: send, recvCQ: recv}
@@ -72,8 +72,8 @@ func (h *verbsHost) createQP() {
 func (q *verbsQP) creatable() bool {
 	in := func(n, low, high int) bool { return n >= low && n <= high }
 	i := &q.init
-	return i.Type <= UD && !q.pd.gone && !q.sendCQ.gone && !q.recvCQ.gone &&
-		(q.srq == nil || !q.srq.gone && q.srq.pd == q.pd) &&
+	return i.Type <= UD && !q.pd.destroyed && !q.sendCQ.destroyed && !q.recvCQ.destroyed &&
+		(q.srq == nil || !q.srq.destroyed && q.srq.pd == q.pd) &&
 		in(i.MaxSendWR, 0, endpoint.MaxQueueDepth) && in(i.MaxRecvWR, 0, endpoint.MaxQueueDepth) &&
 		i.MaxSendSGE <= endpoint.MaxSGE && i.MaxRecvSGE <= endpoint.MaxSGE && in(i.MaxInline, 0,
 		endpoint.MaxInline)
@@ -96,7 +96,7 @@ func (h *verbsHost) tryCreateQP(q *verbsQP) bool {
 	require.Equal(h.t, q.init.MaxSendWR, q.SendRoom())
 	q.life = &verbsLife{qp: q}
 	h.numbers[q.Num] = q
-	put(&h.qps, q, (*verbsQP).isGone)
+	put(&h.qps, q, (*verbsQP).isDestroyed)
 	return true
 }
 
@@ -109,14 +109,14 @@ func (h *verbsHost) destroyQP() {
 func (q *verbsQP) destroy() {
 	q.newLife()
 	q.Destroy()
-	q.gone = true
+	q.destroyed = true
 	require.Nil(q.host.t, q.host.ep.qps.find(q.Num))
 }
 
 // newLife ends everything posted, which will not complete. It comes before the call that causes
 // this, after which there is nothing to look at.
 func (q *verbsQP) newLife() {
-	if q.gone {
+	if q.destroyed {
 		return
 	}
 	q.host.vanish(q.life.sends)
@@ -126,7 +126,7 @@ func (q *verbsQP) newLife() {
 		q.host.consume(q, p)
 		p.end()
 	}
-	q.state, q.fell, q.told = Reset, 0, false
+	q.state, q.failedAt, q.reported = Reset, 0, false
 	q.life = &verbsLife{qp: q}
 }
 
@@ -147,7 +147,7 @@ func (h *verbsHost) toReset() {
 }
 
 func (h *verbsHost) toError() {
-	if q, ok := anyOf(h, h.qps); ok && !q.gone {
+	if q, ok := anyOf(h, h.qps); ok && !q.destroyed {
 		q.die()
 	}
 }
@@ -159,7 +159,7 @@ func (q *verbsQP) die() {
 	if q.state != Reset && q.state != Errored {
 		q.state = Errored
 	}
-	q.host.look()
+	q.host.checkChanges()
 	if q.state == Errored && !early {
 		q.flushed()
 	}
@@ -194,7 +194,7 @@ func (q *verbsQP) firstFailed() int {
 func (q *verbsQP) modify(valid bool, to State, change func() error, from ...State) {
 	before, may := q.State(), false
 	for _, s := range from {
-		may = may || s == before && !q.gone
+		may = may || s == before && !q.destroyed
 	}
 	err := change()
 	switch {
@@ -226,11 +226,11 @@ func (h *verbsHost) toInit() {
 // toRTR draws every attribute; most are valid.
 func (h *verbsHost) toRTR() {
 	q, ok := anyOf(h, h.qps)
-	to, ok2 := anyOf(h, h.far.qps)
+	to, ok2 := anyOf(h, h.peer.qps)
 	if !ok || !ok2 {
 		return
 	}
-	path, fits := h.path(h.far.ip)
+	path, fits := h.path(h.peer.ip)
 	a := QPAttr{
 		Path: path, DestQPN: to.Num, RecvPSN: wire.PSN(h.nextPSN()),
 		PathMTU: oneOf[units.Bytes](h.verbsWorld, 1024, 256, 4096, 0, 1000, 8192, -256),
@@ -310,8 +310,8 @@ func (w *verbsWorld) nextPSN() uint32 {
 // connectOp resets a queue pair of each endpoint and connects them.
 func (h *verbsHost) connectOp() {
 	a, ok := anyOf(h, h.qps)
-	b, ok2 := anyOf(h, h.far.qps)
-	if !ok || !ok2 || a.gone || b.gone || a.Type != b.Type {
+	b, ok2 := anyOf(h, h.peer.qps)
+	if !ok || !ok2 || a.destroyed || b.destroyed || a.Type != b.Type {
 		return
 	}
 	for _, q := range [...]*verbsQP{a, b} {
@@ -368,7 +368,7 @@ func (w *verbsWorld) standard(depth int) {
 		h.tryRegister(pd, openRegion, 8192, 0x1f)
 		send, recv := h.tryCreateCQ(depth), h.tryCreateCQ(depth)
 		srq := h.tryCreateSRQ(pd, 32, 4)
-		h.tryCreateAH(pd, AddressVector{IP: h.far.ip}, true)
+		h.tryCreateAH(pd, AddressVector{IP: h.peer.ip}, true)
 		for i, kind := range []QPType{RC, RC, UC, UD} {
 			q := &verbsQP{host: h, pd: pd, sendCQ: send, recvCQ: recv}
 			if i == 1 {

@@ -65,10 +65,10 @@ const (
 
 // Bounds of one program.
 const (
-	verbsMostOps   = 400
-	verbsMostSteps = 10_000 // rounds of both endpoints
-	verbsMostStill = 3_000  // rounds in which time does not advance
-	verbsSlots     = 6      // objects of each kind on an endpoint
+	verbsMaxOps   = 400
+	verbsMaxSteps = 10_000 // rounds of both endpoints
+	verbsMaxIdle  = 3_000  // rounds in which time does not advance
+	verbsSlots    = 6      // objects of each kind on an endpoint
 )
 
 // verbsWorld is a running program.
@@ -95,7 +95,7 @@ type verbsHost struct {
 	name    string
 	ep      *Endpoint
 	link    *link
-	far     *verbsHost
+	peer    *verbsHost
 	ip      netip.Addr
 	pds     []*verbsPD
 	regions []*verbsRegion
@@ -109,37 +109,37 @@ type verbsHost struct {
 
 type verbsPD struct {
 	*ProtectionDomain
-	gone bool
+	destroyed bool
 }
 
 type verbsCQ struct {
 	*CompletionQueue
-	depth  int
-	gone   bool
-	looked uint32 // completions that the oracle has seen, counted like tail
-	seen   []WorkCompletion
+	depth     int
+	destroyed bool
+	checked   uint32 // completions that the oracle has seen, counted like tail
+	seen      []WorkCompletion
 }
 
 type verbsSRQ struct {
 	*SharedReceiveQueue
-	pd     *verbsPD
-	sges   int
-	gone   bool
-	lossy  bool // a completion of one of its receives was lost
-	posted []*verbsPost
-	armed  int
+	pd        *verbsPD
+	sges      int
+	destroyed bool
+	lossy     bool // a completion of one of its receives was lost
+	posted    []*verbsPost
+	armed     int
 }
 
 type verbsAH struct {
 	*AddressHandle
-	pd   *verbsPD
-	gone bool
+	pd        *verbsPD
+	destroyed bool
 }
 
-// unhelped is a test without Helper, which would take most of the time.
-type unhelped struct{ testing.TB }
+// withoutHelper is a test without Helper, which would take most of the time.
+type withoutHelper struct{ testing.TB }
 
-func (unhelped) Helper() {}
+func (withoutHelper) Helper() {}
 
 func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
 	w := &verbsWorld{pair: newPair(t), data: program, posts: map[uint64]*verbsPost{}}
@@ -163,7 +163,7 @@ func newVerbsWorld(t testing.TB, program []byte) *verbsWorld {
 		w.hosts[i] = h
 	}
 	w.a, w.b = w.hosts[0].ep, w.hosts[1].ep
-	w.hosts[0].far, w.hosts[1].far = w.hosts[1], w.hosts[0]
+	w.hosts[0].peer, w.hosts[1].peer = w.hosts[1], w.hosts[0]
 	if kind&verbsStandard != 0 {
 		depth := 1024
 		if kind&verbsSmall != 0 && w.chance(2) {
@@ -211,35 +211,35 @@ func (w *verbsWorld) copies(i int) int {
 
 // runVerbs runs a program and checks what it leaves.
 func runVerbs(t testing.TB, program []byte) {
-	w := newVerbsWorld(unhelped{t}, program)
-	for len(w.data) > 0 && w.ops < verbsMostOps {
+	w := newVerbsWorld(withoutHelper{t}, program)
+	for len(w.data) > 0 && w.ops < verbsMaxOps {
 		w.ops++
 		b := w.byte()
 		h := w.hosts[b>>7]
 		verbsOps[b&0x7f%len(verbsOps)](h)
-		w.look()
+		w.checkChanges()
 	}
 	w.finish()
 }
 
-// pass advances time by at most d.
-func (w *verbsWorld) pass(d units.Duration) {
-	end, still := w.now.Add(d), 0
-	for w.steps < verbsMostSteps {
+// advance advances time by at most d.
+func (w *verbsWorld) advance(d units.Duration) {
+	end, idle := w.now.Add(d), 0
+	for w.steps < verbsMaxSteps {
 		w.steps++
 		next := w.step()
 		for _, h := range w.hosts {
 			h.polls++
 		}
-		w.look()
+		w.checkChanges()
 		if next.After(end) {
 			w.now = end
 			return
 		}
-		if still++; next.After(w.now) {
-			w.now, still = next, 0
+		if idle++; next.After(w.now) {
+			w.now, idle = next, 0
 		}
-		if still == verbsMostStill {
+		if idle == verbsMaxIdle {
 			w.t.Fatalf("time stands still at %v: %+v %+v", w.now, w.a.counters, w.b.counters)
 		}
 		if d == 0 {

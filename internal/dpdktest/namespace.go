@@ -49,9 +49,10 @@ func InNamespace(t *testing.T, tests ...Test) {
 	err := cmd.Wait()
 	t.Log(out.String())
 	require.NoError(t, err)
-	for _, x := range tests {
+	for _, x := range tests { // each ran: a missing command is the only reason to leave one out
 		require.Regexp(t, "--- (PASS|SKIP): "+t.Name()+"/"+x.Name+" ", out.String())
 	}
+	require.Contains(t, out.String(), "    --- PASS: ", "every test was left out")
 }
 
 // Requires skips the test unless the commands of these names are installed.

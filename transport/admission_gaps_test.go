@@ -23,8 +23,8 @@ func trimmed(frame []byte) []byte {
 	return frame[:60]
 }
 
-// absent lists what the responder of a queue pair misses.
-func (qp *QueuePair) absent() string {
+// missingString lists what the responder of a queue pair misses.
+func (qp *QueuePair) missingString() string {
 	var ranges []string
 	missing, _ := qp.adm.missingRanges()
 	for _, r := range missing {
@@ -47,11 +47,11 @@ func granted(t *testing.T, o sideOptions) (p *pair, b *side, r *plainGranter) {
 // number is the PSN of a packet that arrives; a negative one arrives trimmed.
 func TestMissing(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		comes   []int
-		absent  string
-		told    int // packets reported missing, each loss once
-		dropped int
+		name     string
+		arrivals []int
+		missing  string
+		reported int // packets reported missing, each loss once
+		dropped  int
 	}{
 		{"nothing came", nil, "", 0, 0},
 		{"in order", []int{100, 101, 102}, "", 0, 0},
@@ -81,23 +81,23 @@ func TestMissing(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			p, b, r := granted(t, selective())
 			f := newForger(p, b)
-			cut := 0
-			for _, psn := range c.comes {
+			headers := 0
+			for _, psn := range c.arrivals {
 				var spoil func([]byte) []byte
 				if psn < 0 {
 					psn, spoil = -psn, trimmed
-					cut++
+					headers++
 				}
 				f.send(wire.Fields{Op: wire.RCSendOnly, PSN: wire.PSN(psn)}, 1000, nil, spoil)
 				p.settle(units.Microsecond)
 			}
-			assert.Equal(t, c.absent, b.qp.absent())
+			assert.Equal(t, c.missing, b.qp.missingString())
 			k := p.b.counters
-			assert.EqualValues(t, c.told, k.Missing)
-			assert.Equal(t, c.told, r.missing)
-			assert.Equal(t, c.absent != "", b.qp.adm.hasMissing())
+			assert.EqualValues(t, c.reported, k.Missing)
+			assert.Equal(t, c.reported, r.missing)
+			assert.Equal(t, c.missing != "", b.qp.adm.hasMissing())
 			assert.EqualValues(t, c.dropped, k.DropTrimmed)
-			assert.EqualValues(t, cut-c.dropped, k.Trimmed)
+			assert.EqualValues(t, headers-c.dropped, k.Trimmed)
 			p.conserved()
 		})
 	}
@@ -114,10 +114,10 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 	}
 	list := func() ([]extension.Range, bool) { return b.qp.adm.missingRanges() }
 	for _, step := range []struct {
-		psn    wire.PSN
-		spoil  func([]byte) []byte
-		first  []extension.Range // of the next list, trimmed packets only
-		behind string            // of the list after it
+		psn   wire.PSN
+		spoil func([]byte) []byte
+		first []extension.Range // of the next list, trimmed packets only
+		after string            // of the list after it
 	}{
 		{104, trimmed, []extension.Range{{First: 104, Count: 1}}, "104+1"},
 		{103, nil, nil, "100+3 104+1"},
@@ -133,7 +133,7 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 		}
 		_, alone := list()
 		assert.False(t, alone)
-		assert.Equal(t, step.behind, b.qp.absent())
+		assert.Equal(t, step.after, b.qp.missingString())
 	}
 }
 
@@ -146,24 +146,24 @@ func TestMissingForWantOfBuffers(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, nil)
 	}
 	p.settle(units.Microsecond)
-	assert.Equal(t, "103+3", b.qp.absent(),
+	assert.Equal(t, "103+3", b.qp.missingString(),
 		"first without others: these packets are lost for certain")
-	assert.Equal(t, "100+1 103+3", b.qp.absent())
+	assert.Equal(t, "100+1 103+3", b.qp.missingString())
 	assert.Equal(t, 4, r.missing)
 	p.conserved()
 }
 
-// wishful is a granter that has a TOKEN to send when something is missing.
-type wishful struct{ *plainGranter }
+// immediateGranter is a granter that has a TOKEN to send when something is missing.
+type immediateGranter struct{ *plainGranter }
 
-func (g wishful) Missing(n int, bytes units.Bytes, now units.Time) {
+func (g immediateGranter) Missing(n int, bytes units.Bytes, now units.Time) {
 	g.plainGranter.Missing(n, bytes, now)
 	g.next = now
 }
 
 // A granter that is notified of missing packets sends its TOKEN at once, whatever the cause: a
 // packet for which there is no buffer, or a READ behind a gap.
-func TestMissingIsAskedForAtOnce(t *testing.T) {
+func TestMissingIsRequestedAtOnce(t *testing.T) {
 	for name, come := range map[string]func(*forger, *pair){
 		"no buffer": func(f *forger, p *pair) {
 			p.b.maxHeld = 0
@@ -177,7 +177,7 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, b, r := granted(t, selective())
-			b.qp.adm.granter = wishful{plainGranter: r}
+			b.qp.adm.granter = immediateGranter{plainGranter: r}
 			come(newForger(p, b), p)
 			p.settle(units.Microsecond)
 			assert.NotZero(t, r.missing)
@@ -188,7 +188,7 @@ func TestMissingIsAskedForAtOnce(t *testing.T) {
 
 // In a network that reorders, an overtaken packet is missing only after the reordering window; a
 // trimmed packet is missing at once.
-func TestMissingWithPatience(t *testing.T) {
+func TestMissingWithReordering(t *testing.T) {
 	const us = units.Microsecond
 	o := selective()
 	o.reordering = 8 * us
@@ -198,10 +198,10 @@ func TestMissingWithPatience(t *testing.T) {
 		f.send(wire.Fields{Op: wire.RCSendOnly, PSN: psn}, 1000, nil, spoil)
 		p.settle(0)
 	}
-	expect := func(told int, absent string) {
+	expect := func(reported int, absent string) {
 		t.Helper()
-		assert.Equal(t, told, r.missing)
-		assert.Equal(t, absent, b.qp.absent())
+		assert.Equal(t, reported, r.missing)
+		assert.Equal(t, absent, b.qp.missingString())
 		assert.Equal(t, absent != "", b.qp.adm.hasMissing())
 	}
 	send(100, nil)
@@ -346,14 +346,14 @@ func FuzzTrimmed(f *testing.F) {
 				for psn := first; psn != first.Add(uint32(m.Count)); psn = psn.Add(1) {
 					require.True(t, within(b.qp.rcv.ePSN, psn))
 					require.True(t, psn == b.qp.rcv.ePSN || b.qp.rcv.reorder == nil ||
-						!b.qp.rcv.reorder.here.has(psn))
+						!b.qp.rcv.reorder.present.has(psn))
 					missing++
 				}
 				next = first.Add(uint32(m.Count))
 			}
 			require.GreaterOrEqual(t, r.missing, missing)
 			require.Equal(t, b.qp.adm.hasMissing(), missing > 0 ||
-				b.qp.adm.seen.After(b.qp.rcv.ePSN))
+				b.qp.adm.rcvMax.After(b.qp.rcv.ePSN))
 		}
 		require.EqualValues(t, r.missing, p.b.counters.Missing)
 		p.conserved()

@@ -10,7 +10,7 @@ import (
 )
 
 // How long a response is expected follows from how long responses took, within bounds.
-func TestStake(t *testing.T) {
+func TestResponseWait(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		answers units.Duration // the time that each of many responses takes
@@ -27,38 +27,39 @@ func TestStake(t *testing.T) {
 		assert.False(t, e.Loop().ExpectsResponse(now), "nothing has left")
 		for range 100 {
 			if c.answers > 0 {
-				e.stake.ask(now)
+				e.responseWait.onSent(now)
 				now = now.Add(c.answers)
-				e.stake.answered(now)
+				e.responseWait.onAllAcked(now)
 			}
 		}
 		now = now.Add(units.Second)
 		assert.False(t, e.Loop().ExpectsResponse(now), c.name)
-		e.stake.ask(now)
-		assert.InDelta(t, c.want.Microseconds(), e.stake.until.Sub(now).Microseconds(), 0.1, c.name)
+		e.responseWait.onSent(now)
+		assert.InDelta(t, c.want.Microseconds(), e.responseWait.until.Sub(now).Microseconds(), 0.1,
+			c.name)
 		assert.True(t, e.Loop().ExpectsResponse(now.Add(c.want*99/100)), c.name)
 		assert.False(t, e.Loop().ExpectsResponse(now.Add(c.want*101/100)), c.name)
 	}
 }
 
 // One late answer counts one eighth.
-func TestStakeIsSmoothed(t *testing.T) {
-	var s stake
-	s.ask(at(0))
-	s.answered(at(400))
-	assert.Equal(t, 50*us, s.trip)
-	s.ask(at(1000))
-	s.answered(at(1050))
-	assert.Equal(t, 50*us, s.trip)
-	s.ask(at(2000))
-	s.answered(at(4_000_000))
-	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.trip,
+func TestResponseWaitIsSmoothed(t *testing.T) {
+	var s responseWait
+	s.onSent(at(0))
+	s.onAllAcked(at(400))
+	assert.Equal(t, 50*us, s.rtt)
+	s.onSent(at(1000))
+	s.onAllAcked(at(1050))
+	assert.Equal(t, 50*us, s.rtt)
+	s.onSent(at(2000))
+	s.onAllAcked(at(4_000_000))
+	assert.Equal(t, 50*us+(2*units.Millisecond-50*us)/8, s.rtt,
 		"an answer counts as at most 2 ms")
 }
 
 // A response is expected to data and probes, until a while after the newest left; not to responses,
 // nor to packets that are not acknowledged.
-func TestWhatIsAtStake(t *testing.T) {
+func TestExpectsResponse(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		do     func(p *pair, a, b *side, s *steered)

@@ -10,10 +10,10 @@ import (
 // requests, then the ACK or NAK. What concerns congestion goes first, a probe of its own included.
 // An ACK leaves only after all older responses, because it would imply to the peer that they were
 // lost.
-func (rcv *receiver) respond(quantum int) (sent int, again bool) {
+func (rcv *receiver) respond(quantum int) (sent int, more bool) {
 	qp := rcv.conn()
-	if rcv.reads.pending == 0 && rcv.answer == answerNone && !qp.cong.hasCNP() &&
-		!qp.cong.hasProbeToAnswer() &&
+	if rcv.reads.pending == 0 && rcv.pendingAck == ackNone && !qp.cong.hasCNP() &&
+		!qp.cong.hasProbeToAck() &&
 		!qp.cong.mayProbe() && !qp.adm.hasGateControl() && !qp.adm.hasCreditDue() ||
 		qp.neighbor == nil {
 		return 0, false
@@ -22,7 +22,7 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 		qp.ep.awaitNeighbor(qp)
 		return 0, false
 	}
-	if qp.cong.hasCNP() && !qp.cong.sendCNP() || qp.cong.hasProbeToAnswer() &&
+	if qp.cong.hasCNP() && !qp.cong.sendCNP() || qp.cong.hasProbeToAck() &&
 		!qp.cong.sendProbeAck() ||
 		qp.cong.mayProbe() &&
 			!qp.cong.sendProbe(qp.ep.now) || qp.adm.hasCreditDue() && !qp.adm.sendCredit() {
@@ -45,23 +45,23 @@ func (rcv *receiver) respond(quantum int) (sent int, again bool) {
 		}
 		sent++
 	}
-	if rcv.answer == answerNone {
+	if rcv.pendingAck == ackNone {
 		return sent, false
 	}
-	if !rcv.sendAnswer() {
+	if !rcv.sendAck() {
 		return sent, true
 	}
 	return sent + 1, false
 }
 
-// verdict returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
-func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
+// ackSyndrome returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
+func (rcv *receiver) ackSyndrome() (syndrome wire.Syndrome, psn wire.PSN) {
 	c := &rcv.conn().ep.counters
 	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
-	switch rcv.answer {
-	case answerRNR:
+	switch rcv.pendingAck {
+	case ackRNR:
 		syndrome, psn = wire.RNRSyndrome(rcv.nakCode), rcv.nakPSN
-	case answerNak:
+	case ackNak:
 		syndrome, psn = wire.NakSyndrome(rcv.nakCode), rcv.nakPSN
 		if rcv.nakCode == wire.NakPSNSequence {
 			c.NakSequence++
@@ -72,9 +72,9 @@ func (rcv *receiver) verdict() (syndrome wire.Syndrome, psn wire.PSN) {
 	return syndrome, psn
 }
 
-// sendAnswer sends the scheduled ACK or NAK. It covers everything accepted so far: one for a whole
+// sendAck sends the scheduled ACK or NAK. It covers everything accepted so far: one for a whole
 // burst.
-func (rcv *receiver) sendAnswer() bool {
+func (rcv *receiver) sendAck() bool {
 	qp := rcv.conn()
 	e := qp.ep
 	class := packet.ClassAck
@@ -86,9 +86,9 @@ func (rcv *receiver) sendAnswer() bool {
 	if b == nil {
 		return false
 	}
-	syndrome, psn := rcv.verdict()
+	syndrome, psn := rcv.ackSyndrome()
 	echo, timing, sack, bits := qp.cong.echoLen(), qp.cong.timingLen(), 0, 0
-	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.here.isEmpty() {
+	if rcv.reorder != nil && syndrome == wire.SyndromeAck && !rcv.reorder.present.isEmpty() {
 		bits = rcv.reorder.sackBits(rcv.ePSN)
 		sack = extension.SACKLen(bits)
 		e.counters.SelectiveAcksSent++
@@ -110,7 +110,7 @@ func (rcv *receiver) sendAnswer() bool {
 		ext += wire.XCHLen
 		area := frame[ext+wire.AETHLen:][:tlvs]
 		if echo > 0 {
-			extension.ECNEcho(area[:echo]).Set(qp.cong.seenMarks())
+			extension.ECNEcho(area[:echo]).Set(qp.cong.receivedMarks())
 		}
 		if timing > 0 {
 			qp.cong.putTiming(area[echo:][:timing])
@@ -119,7 +119,7 @@ func (rcv *receiver) sendAnswer() bool {
 			qp.cong.echoINT(extension.INTEcho(area[echo+timing:][:telemetry]))
 		}
 		if flags > 0 {
-			extension.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.seenBolt())
+			extension.BoltEcho(area[echo+timing+telemetry:]).Set(qp.cong.receivedBolt())
 		}
 		if sack > 0 {
 			rcv.reorder.writeSACK(extension.SACK(area[echo+timing+telemetry+flags:]), rcv.ePSN,
@@ -140,7 +140,7 @@ func (rcv *receiver) sendAnswer() bool {
 	qp.tmpl.Seal(frame)
 	b.SetLen(total)
 	e.push(class)
-	rcv.answer = answerNone
+	rcv.pendingAck = ackNone
 	return true
 }
 
@@ -167,12 +167,12 @@ func (rcv *receiver) respondRead() bool {
 		return false
 	case sendFailed:
 		if !en.done {
-			rcv.regionGone(en.first.Add(en.next))
+			rcv.onRegionDeregistered(en.first.Add(en.next))
 			return false
 		}
 		// It was answered in full before. The peer's program may know that, and ours may have taken
 		// its memory back: this request must not end the connection.
-		q.giveUp(en)
+		q.abandon(en)
 		qp.ep.counters.RepeatsRefused++
 	default:
 		q.sent(en)
@@ -180,13 +180,13 @@ func (rcv *receiver) respondRead() bool {
 	return true
 }
 
-// regionGone refuses the rest of a READ whose memory was deregistered meanwhile.
-func (rcv *receiver) regionGone(psn wire.PSN) {
+// onRegionDeregistered refuses the rest of a READ whose memory was deregistered meanwhile.
+func (rcv *receiver) onRegionDeregistered(psn wire.PSN) {
 	qp := rcv.conn()
 	rcv.reads.clear()
 	qp.ep.counters.NakAccess++
-	rcv.nakCode, rcv.nakPSN, rcv.answer = wire.NakRemoteAccess, psn, answerNak
-	qp.ep.scheduleAnswer(qp)
+	rcv.nakCode, rcv.nakPSN, rcv.pendingAck = wire.NakRemoteAccess, psn, ackNak
+	qp.ep.scheduleResponses(qp)
 	qp.fatal(AsyncQPAccessErr)
 }
 

@@ -9,15 +9,15 @@ import (
 // The responder's view of packets that left its peer and did not arrive: those before one that
 // arrived, and those of which only the header did.
 
-// onSeen records that the peer has sent everything before psn. What has not arrived of that is
+// onPeerSent records that the peer has sent everything before psn. What has not arrived of that is
 // missing: at once, or when the reordering window is over.
-func (a *admission) onSeen(psn wire.PSN, now units.Time) {
-	if !psn.After(a.seen) {
+func (a *admission) onPeerSent(psn wire.PSN, now units.Time) {
+	if !psn.After(a.rcvMax) {
 		return
 	}
-	a.seen = psn
-	if patience := a.qp.loss.reorderingWindow(); patience > 0 {
-		a.deadlines.add(psn, patience, now)
+	a.rcvMax = psn
+	if window := a.qp.loss.reorderingWindow(); window > 0 {
+		a.deadlines.add(psn, window, now)
 		a.qp.setTimer()
 	} else {
 		a.reportMissingBefore(psn, now)
@@ -27,17 +27,17 @@ func (a *admission) onSeen(psn wire.PSN, now units.Time) {
 // reportMissingBefore reports what is missing before psn to the granter. Packets whose header
 // arrived have been reported already.
 func (a *admission) reportMissingBefore(psn wire.PSN, now units.Time) {
-	if a.told.Before(a.qp.rcv.expected()) {
-		a.told = a.qp.rcv.expected()
+	if a.reported.Before(a.qp.rcv.expected()) {
+		a.reported = a.qp.rcv.expected()
 	}
-	missing := max(0, int(psn.Sub(a.told)))
-	for p := a.told; p.Before(psn) && within(a.qp.rcv.expected(), p); p = p.Add(1) {
-		if a.cut.has(p) || p != a.qp.rcv.expected() && a.qp.rcv.holds(p) {
+	missing := max(0, int(psn.Sub(a.reported)))
+	for p := a.reported; p.Before(psn) && within(a.qp.rcv.expected(), p); p = p.Add(1) {
+		if a.knownLost.has(p) || p != a.qp.rcv.expected() && a.qp.rcv.holds(p) {
 			missing--
 		}
 	}
-	if psn.After(a.told) {
-		a.told = psn
+	if psn.After(a.reported) {
+		a.reported = psn
 	}
 	if missing > 0 {
 		a.reportMissing(missing, units.Bytes(missing)*units.Bytes(a.qp.mtu), now)
@@ -99,20 +99,20 @@ func (a *admission) receiveTrimmed(p *wire.Packet, bytes units.Bytes) {
 	}
 	e.counters.Trimmed++
 	// otherwise it was reported when it was overtaken
-	if a.cut.has(p.PSN) || !p.PSN.Before(a.told) {
+	if a.knownLost.has(p.PSN) || !p.PSN.Before(a.reported) {
 		a.reportMissing(1, bytes, e.now)
 	}
-	a.cut.add(p.PSN)
-	a.listed.remove(p.PSN)
+	a.knownLost.add(p.PSN)
+	a.lossReported.remove(p.PSN)
 	a.scheduleGranter(e.now)
 }
 
-// dropped records that psn, with a payload of the given length, arrived out of order and was
+// onDropped records that psn, with a payload of the given length, arrived out of order and was
 // dropped.
-func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
+func (a *admission) onDropped(psn wire.PSN, bytes units.Bytes) {
 	if qp := a.qp; psn.Before(qp.rcv.expected().Add(uint32(qp.sackBits))) {
-		a.cut.add(psn)
-		a.listed.remove(psn)
+		a.knownLost.add(psn)
+		a.lossReported.remove(psn)
 		a.reportMissing(1, bytes, qp.ep.now)
 		a.scheduleGranter(qp.ep.now)
 	}
@@ -121,34 +121,35 @@ func (a *admission) dropped(psn wire.PSN, bytes units.Bytes) {
 // hasMissing reports whether packets are missing that the peer is known to have sent.
 func (a *admission) hasMissing() bool {
 	qp := a.qp
-	return a.told.After(qp.rcv.expected()) || !a.cut.isEmpty()
+	return a.reported.After(qp.rcv.expected()) || !a.knownLost.isEmpty()
 }
 
-// mostPasses is how many lists of trimmed packets alone may skip the oldest packet.
-const mostPasses = 2
+// maxSkips is how many loss reports of trimmed packets alone may skip the oldest packet.
+const maxSkips = 2
 
 // missingRanges returns the missing packets, as many as fit in a TOKEN. They are valid until the
 // next call. Packets whose headers came go first, without others, and once for each header: the
 // peer retransmits them at once, however recently it did so before.
 func (a *admission) missingRanges() (ranges []extension.Range, trimmed bool) {
 	qp := a.qp
-	for i := range a.cut {
-		trimmed = trimmed || a.cut[i]&^a.listed[i] != 0
+	for i := range a.knownLost {
+		trimmed = trimmed || a.knownLost[i]&^a.lossReported[i] != 0
 	}
 	// the oldest packet is lost, not only trimmed
-	if oldest := qp.rcv.expected(); trimmed && !a.cut.has(oldest) && a.told.After(oldest) {
-		if a.passed != oldest {
-			a.passed, a.passes = oldest, 0
+	if oldest := qp.rcv.expected(); trimmed && !a.knownLost.has(oldest) &&
+		a.reported.After(oldest) {
+		if a.skippedOldest != oldest {
+			a.skippedOldest, a.skips = oldest, 0
 		}
-		if a.passes++; a.passes > mostPasses {
-			// new headers before each list would keep the oldest packet out of all of them
-			a.passes, trimmed = mostPasses, false
+		if a.skips++; a.skips > maxSkips {
+			// new headers before each report would keep the oldest packet out of all of them
+			a.skips, trimmed = maxSkips, false
 		}
 	}
 	e, n := qp.ep, 0
 	for psn, end := qp.rcv.expected(),
 		qp.rcv.expected().Add(psnWindow); psn.Before(end); psn = psn.Add(1) {
-		if trimmed && (!a.cut.has(psn) || a.listed.has(psn)) || !a.isMissing(psn) {
+		if trimmed && (!a.knownLost.has(psn) || a.lossReported.has(psn)) || !a.isMissing(psn) {
 			continue
 		}
 		if last := &e.ranges[max(n, 1)-1]; n == 0 || wire.PSN(last.First).Add(uint32(last.Count)) !=
@@ -162,7 +163,7 @@ func (a *admission) missingRanges() (ranges []extension.Range, trimmed bool) {
 		}
 		e.ranges[n-1].Count++
 		if trimmed {
-			a.listed.add(psn)
+			a.lossReported.add(psn)
 		}
 	}
 	return e.ranges[:n], trimmed
@@ -175,5 +176,5 @@ func (a *admission) isMissing(psn wire.PSN) bool {
 	if psn != qp.rcv.expected() && qp.rcv.holds(psn) {
 		return false
 	}
-	return psn.Before(a.told) || a.cut.has(psn)
+	return psn.Before(a.reported) || a.knownLost.has(psn)
 }
