@@ -632,7 +632,7 @@ func TestCreditsAreTakenOnce(t *testing.T) {
 }
 
 type absentReturner struct {
-	*plainReturner
+	*plainCreditGranter
 	away []units.Duration
 }
 
@@ -653,8 +653,8 @@ func TestAbsenceOfTheReceiver(t *testing.T) {
 		o := defaults()
 		o.offers = true
 		a, b := o.make(t, p.a), o.make(t, p.b)
-		r := &absentReturner{plainReturner: aReturner(64)}
-		require.NoError(t, a.qp.admit(aCreditGate()))
+		r := &absentReturner{plainCreditGranter: newCreditGranter(64)}
+		require.NoError(t, a.qp.admit(newCreditGate()))
 		require.NoError(t, b.qp.admit(nil, r))
 		a.connect(t, o, b)
 		b.connect(t, o, a)

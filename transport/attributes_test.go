@@ -83,7 +83,7 @@ func TestRefusedModifyChangesNothing(t *testing.T) {
 		"a gate, no such granter":  {Gate: &plainGate{}, ConsumeOnPost: true},
 		"two granters of one kind": {Granters: []cc.Granter{&plainGranter{}, &plainGranter{}}},
 		"credits of bad lines": {Granters: []cc.Granter{
-			&plainReturner{terms: cc.CreditTerms{Line: 63}}}},
+			&plainCreditGranter{terms: cc.CreditTerms{Line: 63}}}},
 	} {
 		a := defaults().make(t, p.a)
 		before := a.qp.Stats()

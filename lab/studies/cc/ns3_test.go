@@ -10,9 +10,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
