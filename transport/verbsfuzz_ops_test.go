@@ -71,7 +71,8 @@ func full[T any](list []T, gone func(T) bool) bool {
 	return n >= verbsSlots
 }
 
-// anyOf draws one object of a kind, also among those that are destroyed; ok is false if there is none.
+// anyOf draws one object of a kind, also among those that are destroyed; ok is false if there is
+// none.
 func anyOf[T any](h *verbsHost, list []T) (x T, ok bool) {
 	i := h.byte()
 	if len(list) == 0 {
