@@ -121,9 +121,10 @@ func (a *admission) onDelivered(bytes units.Bytes, completes bool) {
 	}
 	c.messages++
 	c.bytes += bytes
-	if away := a.qp.ep.arrived.away; away > maxPhase {
+	// The program runs while the port holds a frame, which counts as away elsewhere.
+	if e := a.qp.ep; min(e.arrived.away, e.rounds.away) > maxPhase {
 		if g, ok := c.granter.(cc.AbsenceObserver); ok {
-			g.Away(away, a.qp.ep.now)
+			g.Away(min(e.arrived.away, e.rounds.away), e.now)
 		}
 	}
 	c.granter.Delivered(bytes, a.qp.ep.now)

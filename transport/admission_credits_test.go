@@ -630,3 +630,46 @@ func TestCreditsAreTakenOnce(t *testing.T) {
 		assert.Zero(t, p.a.counters.Blocked)
 	}
 }
+
+type absenceRecorder struct {
+	*plainCreditGranter
+	away []units.Duration
+}
+
+func (r *absenceRecorder) Away(d units.Duration, _ units.Time) { r.away = append(r.away, d) }
+
+// A granter learns when its host did not poll, but not that its port coalesces interrupts: that
+// delays every message, and the program runs meanwhile.
+func TestAbsenceOfTheReceiver(t *testing.T) {
+	for _, held := range []units.Duration{0, 300 * us} {
+		pa, pb := packet.Pipe(packet.PipeOptions{}) // without time stamps
+		p := &pair{t: t}
+		var err error
+		p.a, err = New(Config{Port: pa, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+		require.NoError(t, err)
+		p.b, err = New(Config{Port: coalescingPort{pb, held}, Addrs: prefixes("10.0.0.2/24"),
+			Seed: 2}, 0)
+		require.NoError(t, err)
+		o := defaults()
+		o.offers = true
+		a, b := o.make(t, p.a), o.make(t, p.b)
+		r := &absenceRecorder{plainCreditGranter: newCreditGranter(64)}
+		require.NoError(t, a.qp.admit(newCreditGate()))
+		require.NoError(t, b.qp.admit(nil, r))
+		a.connect(t, o, b)
+		b.connect(t, o, a)
+		deliver := func(after units.Duration) {
+			p.messages(a, b, 1, 1000)
+			for range 8 { // the neighbours resolve each other
+				p.a.Poll(p.now)
+				p.now = p.now.Add(after)
+				p.b.Poll(p.now)
+			}
+			require.NotEmpty(t, b.poll())
+		}
+		deliver(10 * us)
+		assert.Empty(t, r.away)
+		deliver(400 * us)
+		assert.Equal(t, []units.Duration{400 * us}, r.away)
+	}
+}

@@ -70,5 +70,27 @@ func TestModify(t *testing.T) {
 	require.False(t, a.qp.Stats().Admission.Active)
 	require.ErrorIs(t, a.qp.Modify(SQDrained, QPAttr{}), ErrState)
 	a.qp.Destroy()
-	require.ErrorIs(t, a.qp.Modify(Reset, QPAttr{}), ErrState)
+	for to := Reset; to <= Errored; to++ {
+		require.ErrorIs(t, a.qp.Modify(to, QPAttr{}), ErrState, "%v", to)
+	}
+}
+
+// A Modify to INIT that is refused leaves the queue pair as it was.
+func TestRefusedModifyChangesNothing(t *testing.T) {
+	p := newPair(t)
+	for name, attr := range map[string]QPAttr{
+		"no granter of credits":    {ConsumeOnPost: true},
+		"a gate, no such granter":  {Gate: &plainGate{}, ConsumeOnPost: true},
+		"two granters of one kind": {Granters: []cc.Granter{&plainGranter{}, &plainGranter{}}},
+		"credits of bad lines": {Granters: []cc.Granter{
+			&plainCreditGranter{terms: cc.CreditTerms{Line: 63}}}},
+	} {
+		a := defaults().make(t, p.a)
+		before := a.qp.Stats()
+		attr.Access, attr.Algorithm = RemoteWrite, &cc.Fixed{Window: 5000}
+		require.ErrorIs(t, a.qp.Modify(Init, attr), ErrInvalid, name)
+		assert.Equal(t, Reset, a.qp.State(), name)
+		assert.Equal(t, before, a.qp.Stats(), name)
+		assert.Zero(t, a.qp.Query().Access, name)
+	}
 }

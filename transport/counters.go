@@ -130,7 +130,8 @@ type Stats struct {
 		// Stalled is the part of Away that began while an answer of a peer was expected.
 		Stalled units.Duration
 		// PeerAway is the time for which nothing was acknowledged because the peer did not poll, as
-		// reported by delay samples (cc.Event.RemoteAway). Flows whose algorithm takes no delay
+		// reported by delay samples (cc.Event.RemoteAway). For how long the peer's port may hold
+		// frames (packet.Info.RxCoalescing) counts, too. Flows whose algorithm takes no delay
 		// samples, or whose peer does not report, add nothing.
 		PeerAway units.Duration
 		// LongestGap is the longest single pause.

@@ -53,6 +53,9 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 	case SQDrained:
 		return qp.toSQD()
 	case Errored:
+		if qp.ep.qps.find(qp.Num) != qp {
+			return qp.requireState("ERR")
+		}
 		if qp.state != Reset && qp.state != Errored {
 			qp.fail()
 		}
@@ -78,18 +81,22 @@ func (qp *QueuePair) toInit(a *QPAttr) error {
 	if a.PKey == 0 {
 		a.PKey = 0xffff
 	}
-	if a.Algorithm != nil {
-		qp.replaceAlgorithm(a.Algorithm)
-	}
-	if a.Gate != nil || len(a.Granters) > 0 {
+	admits := a.Gate != nil || len(a.Granters) > 0
+	if admits {
 		if err := qp.admit(a.Gate, a.Granters...); err != nil {
 			return err
 		}
 	}
 	if a.ConsumeOnPost {
 		if err := qp.consumeOnPost(); err != nil {
+			if admits {
+				qp.dropAdmission()
+			}
 			return err
 		}
+	}
+	if a.Algorithm != nil { // last: it cannot fail
+		qp.replaceAlgorithm(a.Algorithm)
 	}
 	qp.access, qp.pkey, qp.qkey = a.Access, a.PKey, a.QKey
 	qp.state = Init
