@@ -631,12 +631,12 @@ func TestCreditsAreTakenOnce(t *testing.T) {
 	}
 }
 
-type absentReturner struct {
+type absenceRecorder struct {
 	*plainCreditGranter
 	away []units.Duration
 }
 
-func (r *absentReturner) Away(d units.Duration, _ units.Time) { r.away = append(r.away, d) }
+func (r *absenceRecorder) Away(d units.Duration, _ units.Time) { r.away = append(r.away, d) }
 
 // A granter learns when its host did not poll, but not that its port coalesces interrupts: that
 // delays every message, and the program runs meanwhile.
@@ -653,7 +653,7 @@ func TestAbsenceOfTheReceiver(t *testing.T) {
 		o := defaults()
 		o.offers = true
 		a, b := o.make(t, p.a), o.make(t, p.b)
-		r := &absentReturner{plainCreditGranter: newCreditGranter(64)}
+		r := &absenceRecorder{plainCreditGranter: newCreditGranter(64)}
 		require.NoError(t, a.qp.admit(newCreditGate()))
 		require.NoError(t, b.qp.admit(nil, r))
 		a.connect(t, o, b)
