@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-func TestOpenSaysWhy(t *testing.T) {
+func TestOpenErrorsGiveTheReason(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("not a capture"), 0o644))
@@ -41,7 +41,7 @@ func TestOpenSaysWhy(t *testing.T) {
 	t.Log(err) // 64 GiB: refused or, with overcommit, not
 }
 
-func TestOpenSaysWhatItCannotGive(t *testing.T) {
+func TestOpenLogsUnavailableOptions(t *testing.T) {
 	var log bytes.Buffer
 	opts := dpdk.Options{Queues: 4, Classes: 3, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	d := dpdktest.Open(t, "pcap:,"+filepath.Join(t.TempDir(), "out.pcap"), opts)

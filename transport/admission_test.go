@@ -357,7 +357,7 @@ func TestGrantsOnPackets(t *testing.T) {
 
 // A packet that did not arrive is reported missing, once; also after an RTS that took the path of
 // the data.
-func TestMissingIsTold(t *testing.T) {
+func TestMissingIsReportedOnce(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	g.limit, r.demand, r.limit, r.came = 1<<20, 1<<20, 1<<20, 1<<20
 	n := 0
@@ -451,7 +451,7 @@ func TestTokensAreDropped(t *testing.T) {
 }
 
 // Impossible control messages have no effect, from either end.
-func TestForgedNotices(t *testing.T) {
+func TestForgedControlMessages(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	r.window = 0
 	a.write(t, b, 3000)

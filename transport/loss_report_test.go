@@ -61,7 +61,7 @@ func listing(t *testing.T, o sideOptions, keeps func(psn wire.PSN) bool) (p *pai
 	return p, a, b
 }
 
-func TestLoseListed(t *testing.T) {
+func TestLossReport(t *testing.T) {
 	none := func(wire.PSN) bool { return false }
 	p, a, b := listing(t, selective(), none)
 	assert.Equal(t, 2*units.Microsecond, a.qp.adm.round.took)
@@ -103,7 +103,7 @@ func TestLoseListed(t *testing.T) {
 }
 
 // What a SACK reported as arrived is not retransmitted, whatever a list reports.
-func TestLoseListedKnowsWhatIsHere(t *testing.T) {
+func TestLossReportExcludesSACKed(t *testing.T) {
 	p, a, b := listing(t, selective(), func(psn wire.PSN) bool { return psn == 104 || psn == 107 })
 	assert.EqualValues(t, 6, p.a.counters.Retransmitted, "as the SACK reported")
 	p.la.tamper = nil
@@ -116,7 +116,7 @@ func TestLoseListedKnowsWhatIsHere(t *testing.T) {
 }
 
 // A peer that reports what it misses is alive: a packet may be lost more often than retry_cnt.
-func TestLoseListedCostsNoTry(t *testing.T) {
+func TestLossReportCostsNoRetry(t *testing.T) {
 	o := selective()
 	o.retries = 1
 	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
@@ -133,7 +133,7 @@ func TestLoseListedCostsNoTry(t *testing.T) {
 }
 
 // But a path that always loses it is not tried for ever: each timeout of reports costs a retry.
-func TestLoseListedForEver(t *testing.T) {
+func TestLossReportsCostRetries(t *testing.T) {
 	o := selective()
 	o.retries = 1
 	p, a, _ := listing(t, o, func(wire.PSN) bool { return false })
@@ -148,7 +148,7 @@ func TestLoseListedForEver(t *testing.T) {
 }
 
 // Where the network reorders, a list is like a SACK: its packets may still arrive.
-func TestLoseListedWithPatience(t *testing.T) {
+func TestLossReportWhereTheNetworkReorders(t *testing.T) {
 	o := selective()
 	o.reordering = 20 * units.Microsecond
 	p, a, b := listing(t, o, func(wire.PSN) bool { return false })
@@ -168,7 +168,7 @@ func TestLoseListedWithPatience(t *testing.T) {
 	p.conserved()
 }
 
-func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
+func TestLossReportNeedsSelectiveRepeat(t *testing.T) {
 	p, a, _ := listing(t, defaults(), func(wire.PSN) bool { return false })
 	assert.Zero(t, p.list(a, 100, 10))
 	assert.Nil(t, a.qp.loss.recovery)
@@ -176,7 +176,7 @@ func TestLoseListedWantsSelectiveRepeat(t *testing.T) {
 
 // However often a TOKEN lists packets, each of them is looked at once, and packets that are not
 // outstanding never.
-func TestListsThatOverlap(t *testing.T) {
+func TestOverlappingLists(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
 	full := make([]extension.Range, extension.MaxRanges)
 	for i := range full {

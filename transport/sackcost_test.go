@@ -77,7 +77,7 @@ var halfOf512 = []uint32{0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaaaaa, 0xaaaaa
 
 // A SACK that was received before has no news of any packet, whatever the packets are and whatever
 // it reports.
-func TestSACKHeardBefore(t *testing.T) {
+func TestRepeatedSACK(t *testing.T) {
 	for _, op := range []Op{OpWrite, OpRead} {
 		for _, patience := range []units.Duration{0, units.Second} {
 			for name, has := range map[string][]uint32{"the last": lastOf512,

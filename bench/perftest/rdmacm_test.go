@@ -114,7 +114,7 @@ func TestCMNoServer(t *testing.T) {
 }
 
 // A client retries while nobody listens: perftest's server listens anew between its connections.
-func TestCMComesBack(t *testing.T) {
+func TestCMClientRetries(t *testing.T) {
 	var hosts [2]*goroce.Host
 	for i := range hosts {
 		h, err := goroce.Open("loop:"+t.Name(), goroce.Options{})

@@ -177,7 +177,7 @@ func TestTimewaitMakesRoom(t *testing.T) {
 }
 
 // A REP is retransmitted for at most MaxPatience, whatever the timeouts of the REQ and MRAs.
-func TestPatienceIsBounded(t *testing.T) {
+func TestREPRetransmissionIsBounded(t *testing.T) {
 	const most = 4096 * units.Nanosecond << 25
 	for name, busy := range map[string]bool{"silent": false, "asks for more time": true} {
 		t.Run(name, func(t *testing.T) {
