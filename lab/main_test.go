@@ -257,7 +257,7 @@ func TestCheckTurnsRed(t *testing.T) {
 	}
 	code, _, errs = s.do(t.Context(), "check", "demo/dice", "--dir", results, "--update")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "no directory of verdicts to update")
+	assert.Contains(t, errs, "--update: want to run in the module's directory")
 }
 
 // TestCommittedResults: the results in docs/lab are complete and agree with the verdicts.

@@ -209,10 +209,9 @@ func TestCMMismatch(t *testing.T) {
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC": "--connection UC: not supported with --rdma_cm",
-		"-d null: -c UD": "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
-		"-d loop:": "--rdma_cm: with --ib-dev loop: both ends run in this " +
-			"process",
+		"-d null: -c UC":             "--connection UC: not supported with --rdma_cm",
+		"-d null: -c UD":             "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
+		"-d loop:":                   "--rdma_cm: want a port other than loop:",
 		"-d null: --data_validation": "--data_validation: not supported with --rdma_cm",
 		"-d null: localhost": "localhost: with --rdma_cm want the RoCE address " +
 			"of the server's port",
