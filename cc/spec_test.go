@@ -42,7 +42,7 @@ func TestParseRefuses(t *testing.T) {
 		"swift:beta=0":                  `swift: beta=0 is outside (0, 1]`,
 		"swift:beta=NaN":                `swift: beta=NaN is not a valid float`,
 		"swift:fs_max=Inf":              `swift: fs_max=Inf is not a valid packets`,
-		"swift:beta=x":                  `swift: beta=x is not a valid float value: "x" is not a number`,
+		"swift:beta=x":                  `swift: beta=x is not a valid float value: "x" is not`,
 		"swift:base_target=25":          `swift: base_target=25 is not a valid duration`,
 		"swift:base_target=0s":          `swift: base_target=0s is outside (0s, 1s]`,
 		"swift:fs_min=200":              `swift: fs_min=200 is not less than fs_max=100`,

@@ -598,7 +598,7 @@ func TestTokensAndCredits(t *testing.T) {
 	assert.EqualValues(t, 320, credits.taken)
 	assert.LessOrEqual(t, credits.most, uint64(32))
 	assert.Zero(t, p.a.counters.DropNotice+p.b.counters.DropNotice)
-	for _, n := range tokens.heard {
+	for _, n := range tokens.received {
 		assert.Equal(t, cc.TOKEN, n.Kind)
 	}
 	p.conserved()

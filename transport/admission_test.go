@@ -33,7 +33,7 @@ type plainGate struct {
 	waits        units.Bytes
 	marks        cc.Marks
 	wants        cc.MarkSet
-	heard        []cc.ControlMessage
+	received     []cc.ControlMessage
 	posted, lost units.Bytes
 	withData     bool
 	deaf         bool // ignores control messages
@@ -59,7 +59,7 @@ func (g *plainGate) Lost(n units.Bytes, b cc.Backlog, now units.Time) {
 
 func (g *plainGate) Receive(n *cc.ControlMessage, _ cc.Backlog, now units.Time) error {
 	if !g.deaf {
-		g.heard = append(g.heard, *n)
+		g.received = append(g.received, *n)
 	}
 	if n.Limit > 1<<30 && !g.deaf {
 		return errNonsense
@@ -90,7 +90,7 @@ type plainGranter struct {
 	next          units.Time
 	seq           uint16
 	arrivals      []cc.Arrival
-	heard         []cc.ControlMessage
+	received      []cc.ControlMessage
 	queue         int
 	rank          int
 	releases      units.Bytes
@@ -124,7 +124,7 @@ func (g *plainGranter) Consumed(units.Bytes, units.Time)           {}
 
 func (g *plainGranter) Receive(n *cc.ControlMessage, now units.Time) error {
 	if !g.deaf {
-		g.heard = append(g.heard, *n)
+		g.received = append(g.received, *n)
 	}
 	if n.Demand > 1<<30 && !g.deaf {
 		return errNonsense
@@ -191,10 +191,10 @@ func TestAdmission(t *testing.T) {
 	assert.Len(t, r.arrivals, (size+1023)/1024)
 	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
 		r.arrivals[0])
-	assert.Equal(t, cc.RTS, r.heard[0].Kind)
+	assert.Equal(t, cc.RTS, r.received[0].Kind)
 	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
-		Flags: cc.FlagEnd}, r.heard[0])
-	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.heard[0])
+		Flags: cc.FlagEnd}, r.received[0])
+	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.received[0])
 	var first wire.Packet
 	for i, frame := range p.lb.sent { // the token before everything that it releases
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {
@@ -456,7 +456,7 @@ func TestForgedControlMessages(t *testing.T) {
 	r.window = 0
 	a.write(t, b, 3000)
 	p.settle(20 * units.Microsecond)
-	heard := len(g.heard)
+	received := len(g.received)
 	forge := func(op wire.Opcode, tag uint16, psn wire.PSN, body func([]byte), n int) {
 		frame := make([]byte, 256)
 		ext, total := b.qp.tmpl.Build(frame, wire.Fields{Op: op, PSN: psn}, n)
@@ -484,7 +484,7 @@ func TestForgedControlMessages(t *testing.T) {
 	forge(wire.RTS, a.tag(), 100, func(b []byte) { extension.RTS(b).Set(4<<30-1, 0, 0, 0, 0) }, 0)
 	assert.EqualValues(t, 3, p.a.counters.DropNotice)
 	assert.Zero(t, g.spent)
-	assert.LessOrEqual(t, len(g.heard), heard+2)
+	assert.LessOrEqual(t, len(g.received), received+2)
 	forge(wire.Token, a.tag(), 99, token(4096, 0), 0)
 	p.settle(10 * units.Microsecond)
 	assert.EqualValues(t, 3000, g.spent)
@@ -505,7 +505,7 @@ func TestGranterReports(t *testing.T) {
 	b.connect(t, o, a)
 	s.on = func(*cc.Event, units.Time) { s.decision.Window = 9000 }
 	r.reporter.Report(&cc.Event{Kind: cc.ACK, Packets: 3}, p.now)
-	assert.Len(t, s.heard, 1)
+	assert.Len(t, s.received, 1)
 	assert.EqualValues(t, 9000, r.decisions[1].Window)
 	s.on = func(*cc.Event, units.Time) { s.decision.Window, s.decision.WakeAt = 1, 0 }
 	s.decision.WakeAt = p.now.Add(units.Microsecond)

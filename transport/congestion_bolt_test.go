@@ -17,9 +17,9 @@ import (
 // bolter is an algorithm that takes switches' events. It records its events, and requests the given
 // flags.
 type bolter struct {
-	tags   cc.BoltFlags
-	window units.Bytes
-	heard  []cc.Event
+	tags     cc.BoltFlags
+	window   units.Bytes
+	received []cc.Event
 }
 
 func (*bolter) Events() cc.EventSet { return cc.Events(cc.ACK, cc.RTT, cc.CST, cc.TX) }
@@ -30,7 +30,7 @@ func (b *bolter) Start(units.Time) cc.Decision {
 
 func (b *bolter) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind != cc.TX {
-		b.heard = append(b.heard, *ev)
+		b.received = append(b.received, *ev)
 	}
 	return b.Start(now)
 }
@@ -108,7 +108,7 @@ func TestBoltEchoReachesTheSender(t *testing.T) {
 		p.await(a, 1)
 		require.Equal(t, 40, n)
 		increases, packets, last := 0, 0, cc.SRC{}
-		for _, ev := range h.heard {
+		for _, ev := range h.received {
 			increases += ev.Increases
 			packets += ev.Packets
 			require.Equal(t, ev.Increases > 0, ev.Bolt&cc.BoltINC != 0)
@@ -136,7 +136,7 @@ func TestBoltSurvivesLostACKs(t *testing.T) {
 	a.write(t, b, 60*1024)
 	p.await(a, 1)
 	increases := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.received {
 		increases += ev.Increases
 	}
 	require.GreaterOrEqual(t, increases, 52,
@@ -166,8 +166,8 @@ func TestSwitchReports(t *testing.T) {
 	})
 	a.write(t, b, 64)
 	p.await(a, 1)
-	require.NotEmpty(t, h.heard)
-	ev := h.heard[0]
+	require.NotEmpty(t, h.received)
+	ev := h.received[0]
 	require.Equal(t, cc.CST, ev.Kind)
 	require.Equal(t, cc.SRC{Drain: report.Drain, Rate: report.Rate, Sent: left}, ev.SRC)
 	require.EqualValues(t, 64, ev.InFlight, "before the ACK")
@@ -191,7 +191,7 @@ func TestSwitchReports(t *testing.T) {
 			p.IPv4().UpdateChecksum()
 		}, &p.a.counters.DropPeer},
 	} {
-		left, h.heard = 0, nil
+		left, h.received = 0, nil
 		spoil = func(frame []byte) {
 			var pkt wire.Packet
 			require.NoError(t, pkt.Parse(frame))
@@ -202,7 +202,7 @@ func TestSwitchReports(t *testing.T) {
 		a.write(t, b, 64)
 		p.await(a, 1)
 		require.Equal(t, before+1, *c.count, name)
-		for _, ev := range h.heard {
+		for _, ev := range h.received {
 			require.NotEqual(t, cc.CST, ev.Kind, name)
 		}
 	}

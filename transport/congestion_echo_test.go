@@ -12,13 +12,13 @@ import (
 
 // hearer is an algorithm that records its events.
 type hearer struct {
-	wants cc.EventSet
-	heard []cc.Event
+	wants    cc.EventSet
+	received []cc.Event
 }
 
 func (h *hearer) Events() cc.EventSet { return h.wants }
 func (h *hearer) On(ev *cc.Event, _ units.Time) cc.Decision {
-	h.heard = append(h.heard, *ev)
+	h.received = append(h.received, *ev)
 	return cc.Decision{Window: units.MiB}
 }
 
@@ -55,7 +55,7 @@ func marked(t *testing.T, echo bool, n int, wants ...cc.Kind) (p *pair, a, b *si
 }
 
 func (h *hearer) sum() (packets, marks int) {
-	for _, ev := range h.heard {
+	for _, ev := range h.received {
 		packets += ev.Packets
 		marks += ev.Marked
 	}
@@ -88,7 +88,7 @@ func TestMarksAreEchoed(t *testing.T) {
 		require.Equal(t, (100+resent)/4, marks, "%d packets sent again", resent)
 		require.EqualValues(t, marks, p.b.counters.MarkedCE)
 		require.Zero(t, p.b.counters.CNPsSent)
-		for _, ev := range h.heard {
+		for _, ev := range h.received {
 			require.Equal(t, ev.Marked > 0, ev.Kind == cc.ECN, "%+v", ev)
 		}
 	}
@@ -121,7 +121,7 @@ func TestMarksBecomeCNPs(t *testing.T) {
 		every := (c.interval + each - 1) / each // how many messages later the next CNP may leave
 		require.InDelta(t, int(200/every), p.b.counters.CNPsSent, 1)
 		require.EqualValues(t, p.b.counters.CNPsSent, p.a.counters.CNPs)
-		require.Len(t, h.heard, int(p.a.counters.CNPs))
+		require.Len(t, h.received, int(p.a.counters.CNPs))
 		require.EqualValues(t, 200, p.b.counters.MarkedCE)
 		for _, frame := range p.lb.sent {
 			var pkt wire.Packet
@@ -213,8 +213,8 @@ func TestOneAcknowledgementIsOneEvent(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		require.Len(t, p.await(a, 1), 1)
-		require.Len(t, h.heard, 1)
-		require.Equal(t, c.want, h.heard[0].Kind)
-		require.Equal(t, 1, h.heard[0].Marked)
+		require.Len(t, h.received, 1)
+		require.Equal(t, c.want, h.received[0].Kind)
+		require.Equal(t, 1, h.received[0].Marked)
 	}
 }

@@ -34,8 +34,8 @@ type prober struct {
 	lost   uint32 // how many of these were lost
 }
 
-// askProbe applies the time at which congestion control requests a probe.
-func (cong *congestion) askProbe(at units.Time) {
+// requestProbe applies the time at which congestion control requests a probe.
+func (cong *congestion) requestProbe(at units.Time) {
 	qp := cong.conn()
 	p := cong.cold().prober
 	if p == nil {

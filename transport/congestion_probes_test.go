@@ -19,7 +19,7 @@ import (
 type steered struct {
 	qp       *QueuePair
 	decision cc.Decision
-	heard    []cc.Event
+	received []cc.Event
 	at       []units.Time
 	on       func(ev *cc.Event, now units.Time) // may change decision
 	deaf     bool                               // records nothing
@@ -33,7 +33,7 @@ func (s *steered) Start(units.Time) cc.Decision { return s.decision }
 
 func (s *steered) On(ev *cc.Event, now units.Time) cc.Decision {
 	if !s.deaf {
-		s.heard, s.at = append(s.heard, *ev), append(s.at, now)
+		s.received, s.at = append(s.received, *ev), append(s.at, now)
 	}
 	if s.on != nil {
 		s.on(ev, now)
@@ -49,7 +49,7 @@ func (s *steered) steer(d cc.Decision) {
 
 // probes returns the events of probes.
 func (s *steered) probes() (evs []cc.Event) {
-	for _, ev := range s.heard {
+	for _, ev := range s.received {
 		if ev.Probe {
 			evs = append(evs, ev)
 		}
@@ -222,7 +222,7 @@ func TestLostProbes(t *testing.T) {
 		require.Zero(t, p.a.counters.Timeouts)
 		require.Equal(t, ReadyToSend, a.qp.State())
 		p.la.tamper = nil
-		s.heard = nil
+		s.received = nil
 		p.settle(2 * rto)
 		require.Equal(t, cc.RTT, s.probes()[len(s.probes())-1].Kind, "%v", features)
 		s.resume()
@@ -480,13 +480,13 @@ func TestStoppedFlow(t *testing.T) {
 			a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr,
 				RKey: b.mr.RKey, SGList: []SGE{a.mr.SGE(0, size)}})
 			p.settle(10 * units.Millisecond)
-			last := s.heard[len(s.heard)-1]
+			last := s.received[len(s.received)-1]
 			if lossy {
 				require.Equal(t, cc.RTO, last.Kind, "it timed out")
 				require.EqualValues(t, 1, p.a.counters.Timeouts, "and nothing was sent since")
 			} else {
 				require.Zero(t, last.InFlight)
-				require.EqualValues(t, size, last.Left+sum(s.heard))
+				require.EqualValues(t, size, last.Left+sum(s.received))
 				require.Zero(t, p.a.counters.Timeouts)
 			}
 			p.la.sent = nil
@@ -496,7 +496,7 @@ func TestStoppedFlow(t *testing.T) {
 			s.resume()
 			require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status)
 			require.True(t, bytes.Equal(a.mem[:size], b.mem[:size]))
-			require.Zero(t, s.heard[len(s.heard)-1].Left)
+			require.Zero(t, s.received[len(s.received)-1].Left)
 		}
 	}
 }
@@ -528,19 +528,19 @@ func TestPost(t *testing.T) {
 	write(0)
 	p.settle(10 * units.Microsecond)
 	require.Empty(t, p.la.packets())
-	require.Len(t, s.heard, 1)
-	require.Equal(t, cc.POST, s.heard[0].Kind)
-	require.EqualValues(t, 3500, s.heard[0].Left, "all that was posted by then")
+	require.Len(t, s.received, 1)
+	require.Equal(t, cc.POST, s.received[0].Kind)
+	require.EqualValues(t, 3500, s.received[0].Left, "all that was posted by then")
 	s.resume()
 	require.Len(t, p.await(a, 3), 3)
 	kinds := map[cc.Kind]int{}
-	for _, ev := range s.heard {
+	for _, ev := range s.received {
 		kinds[ev.Kind]++
 	}
 	require.Equal(t, 1, kinds[cc.POST])
 	write(0)
 	p.settle(units.Microsecond)
-	require.Equal(t, cc.POST, s.heard[len(s.heard)-1].Kind, "a message without payload, too")
+	require.Equal(t, cc.POST, s.received[len(s.received)-1].Kind, "a message without payload, too")
 }
 
 // Left is not 0 while messages without payload are posted: an algorithm that stopped would not
@@ -576,7 +576,7 @@ func TestPostOfPacedFlow(t *testing.T) {
 		SGList: []SGE{a.mr.SGE(0, 5000)}})
 	p.settle(50 * units.Microsecond)
 	require.Empty(t, p.la.packets())
-	require.Len(t, s.heard, 1)
+	require.Len(t, s.received, 1)
 	s.resume()
 	require.Len(t, p.await(a, 1), 1)
 }
@@ -606,7 +606,7 @@ func TestLeft(t *testing.T) {
 		}
 		p.await(a, 60)
 		before := posted
-		for _, ev := range s.heard {
+		for _, ev := range s.received {
 			require.GreaterOrEqual(t, ev.Left, ev.InFlight, "%+v", ev)
 			require.LessOrEqual(t, ev.Left, before, "nothing new was posted: %+v", ev)
 			if ev.Kind == cc.TX {
@@ -614,7 +614,7 @@ func TestLeft(t *testing.T) {
 			}
 			before = ev.Left
 		}
-		require.Zero(t, s.heard[len(s.heard)-1].Left)
+		require.Zero(t, s.received[len(s.received)-1].Left)
 		require.Zero(t, a.qp.snd.cold().pending)
 	}
 }

@@ -25,9 +25,9 @@ func TestEachAckIsASample(t *testing.T) {
 		}
 		p.await(a, 3)
 	}
-	require.GreaterOrEqual(t, len(h.heard), 140, "some ACKs cover two messages")
+	require.GreaterOrEqual(t, len(h.received), 140, "some ACKs cover two messages")
 	packets := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.received {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.InDelta(t, 2, ev.Delay.Microseconds(), 0.5,
 			"a microsecond each way, and the polling delay of each end")
@@ -58,16 +58,16 @@ func TestNoSampleOfRetransmissions(t *testing.T) {
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 20*1024)}})
 		p.await(a, 1)
-		for _, ev := range h.heard {
+		for _, ev := range h.received {
 			if ev.Kind == cc.RTT {
 				require.LessOrEqual(t, ev.Delay.Microseconds(), 3., "%d SACK bits: %+v", sack, ev)
 			}
 		}
-		h.heard = nil
+		h.received = nil
 		a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 			SGList: []SGE{a.mr.SGE(0, 64)}})
 		p.await(a, 1)
-		require.Equal(t, cc.RTT, h.heard[len(h.heard)-1].Kind)
+		require.Equal(t, cc.RTT, h.received[len(h.received)-1].Kind)
 	}
 }
 
@@ -81,8 +81,8 @@ func TestReadIsOneSample(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpRead, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 10*1024)}})
 	p.await(a, 1)
-	require.Len(t, h.heard, 10)
-	for i, ev := range h.heard {
+	require.Len(t, h.received, 10)
+	for i, ev := range h.received {
 		require.Equal(t, i == 0, ev.Kind == cc.RTT, "response %d", i)
 	}
 }
@@ -99,12 +99,12 @@ func TestSamplesOfManyInFlight(t *testing.T) {
 		SGList: []SGE{a.mr.SGE(0, 2000*256)}})
 	p.await(a, 1)
 	samples := 0
-	for _, ev := range h.heard {
+	for _, ev := range h.received {
 		if ev.Kind == cc.RTT {
 			samples++
 			require.InDelta(t, 2000, ev.Delay.Microseconds(), 20)
 		}
 	}
 	require.Positive(t, samples)
-	require.Equal(t, cc.RTT, h.heard[0].Kind)
+	require.Equal(t, cc.RTT, h.received[0].Kind)
 }

@@ -21,7 +21,7 @@ func timedPair(t *testing.T, features wire.Features) (p *pair, a, b *side, h *he
 	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1) // the neighbour entries are resolved
-	p.la.record, p.lb.record, h.heard = true, true, nil
+	p.la.record, p.lb.record, h.received = true, true, nil
 	return p, a, b, h
 }
 
@@ -38,8 +38,8 @@ func TestEndpointDelayIsSeparate(t *testing.T) {
 		p.a.Poll(p.now)
 		require.Len(t, p.await(a, 1), 1)
 	}
-	require.Len(t, h.heard, 20)
-	for _, ev := range h.heard {
+	require.Len(t, h.received, 20)
+	for _, ev := range h.received {
 		require.Equal(t, cc.RTT, ev.Kind)
 		require.Equal(t, 2*units.Microsecond+2*late, ev.Delay)
 		require.Equal(t, 2*late, ev.Endpoint)
@@ -66,7 +66,7 @@ func TestNoTimingForPlainPeers(t *testing.T) {
 				require.NotEqual(t, wire.XACK, pkt.Op)
 			}
 		}
-		for _, ev := range h.heard {
+		for _, ev := range h.received {
 			require.Zero(t, ev.Endpoint)
 		}
 	}
@@ -87,7 +87,7 @@ func TestHopsAreCounted(t *testing.T) {
 	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey,
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
-	require.Equal(t, 3, h.heard[0].Hops)
+	require.Equal(t, 3, h.received[0].Hops)
 }
 
 // A residence time longer than the whole round trip is ignored.
@@ -106,6 +106,6 @@ func TestImpossibleTiming(t *testing.T) {
 		SGList: []SGE{a.mr.SGE(0, 64)}})
 	require.Len(t, p.await(a, 1), 1)
 	require.EqualValues(t, 1, p.a.counters.BadTiming)
-	require.Equal(t, cc.RTT, h.heard[0].Kind)
-	require.Zero(t, h.heard[0].Endpoint)
+	require.Equal(t, cc.RTT, h.received[0].Kind)
+	require.Zero(t, h.received[0].Endpoint)
 }

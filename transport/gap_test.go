@@ -46,7 +46,7 @@ func pairOver(t *testing.T, features wire.Features, pa, pb packet.Port) (p *pair
 		p.poll()
 	}
 	require.Len(t, a.poll(), 1)
-	a.comp, s.heard, s.at = nil, nil, nil
+	a.comp, s.received, s.at = nil, nil, nil
 	return p, a, b, s
 }
 
@@ -130,7 +130,7 @@ func TestGapsOfASample(t *testing.T) {
 			assert.Equal(t, c.data, microsOf(&s.samples()[0]))
 			p.now = p.now.Add(units.Millisecond)
 			p.poll()
-			s.heard = nil
+			s.received = nil
 			p.follow(c.schedule, func() { s.probeAt(p.now) })
 			require.Len(t, s.samples(), 1)
 			require.True(t, s.samples()[0].Probe)
@@ -141,7 +141,7 @@ func TestGapsOfASample(t *testing.T) {
 
 // samples returns the delay samples that the algorithm got.
 func (s *steered) samples() (evs []cc.Event) {
-	for _, ev := range s.heard {
+	for _, ev := range s.received {
 		if ev.Kind == cc.RTT {
 			evs = append(evs, ev)
 		}
@@ -162,7 +162,7 @@ func TestTrueDelayIsWithinBounds(t *testing.T) {
 		sc.answers = sc.looks + pick(400)
 		sc.done = sc.answers + pick(10)
 		sc.sees = max(sc.done, sc.sent) + pick(300)
-		s.heard = nil
+		s.received = nil
 		p.now = p.now.Add(units.Duration(1+pick(1000)) * us)
 		p.follow(sc, func() { a.write(t, b, 64) })
 		require.Len(t, s.samples(), 1, "%+v", sc)
@@ -352,11 +352,11 @@ func TestGapsAllocateNothing(t *testing.T) {
 		o := defaults()
 		o.mtu, o.sges, o.reads, o.features = 4*units.KiB, 1, 64,
 			wire.FeatureTiming|wire.FeatureProbe
-		heard := 0
+		received := 0
 		a := &steered{deaf: true, decision: cc.Decision{Window: units.MiB}}
 		a.on = func(ev *cc.Event, _ units.Time) {
 			if ev.Kind == cc.RTT && ev.LocalGap > 0 && (ev.RemoteGap > 0 || op == OpRead) {
-				heard++
+				received++
 			}
 		}
 		o.algorithm = a
@@ -380,8 +380,8 @@ func TestGapsAllocateNothing(t *testing.T) {
 		}
 		round()
 		round()
-		heard = 0
+		received = 0
 		require.Zero(t, testing.AllocsPerRun(50, round), op.String())
-		require.Positive(t, heard, op.String())
+		require.Positive(t, received, op.String())
 	}
 }

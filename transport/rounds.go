@@ -40,7 +40,7 @@ type departure struct {
 }
 
 const (
-	// roundsKept is how many departures an endpoint remembers: more than there are in a round trip,
+	// roundsKept is how many departures an endpoint keeps: more than there are in a round trip,
 	// unless each takes too little time to matter.
 	roundsKept = 256
 	// longestPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to
@@ -98,7 +98,7 @@ func (r *rounds) departure() uint32 {
 }
 
 // departed returns how long frames of a departure may have taken to leave, and for how much of that
-// the thread had lost its core. It returns zero for a departure that is not remembered any more.
+// the thread had lost its core. It returns zero for a departure that is no longer kept.
 func (r *rounds) departed(number uint32) (took, away units.Duration) {
 	d := &r.left[number%roundsKept]
 	if d.number != number {

@@ -137,7 +137,7 @@ func TestDepartures(t *testing.T) {
 	}
 }
 
-// So many departures are remembered; rounds in which nothing leaves do not count.
+// roundsKept departures are kept; rounds in which nothing leaves do not count.
 func TestRoundsKept(t *testing.T) {
 	e := &Endpoint{}
 	e.rounds.number = 1<<32 - 100 // the numbers wrap

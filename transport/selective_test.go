@@ -602,13 +602,13 @@ func TestForgedExtension(t *testing.T) {
 	}
 }
 
-// heard counts the events that congestion control gets.
-type heard struct {
+// eventCounts counts the events that congestion control gets.
+type eventCounts struct {
 	script
 	n map[cc.Kind]int
 }
 
-func (h *heard) On(ev *cc.Event, now units.Time) cc.Decision {
+func (h *eventCounts) On(ev *cc.Event, now units.Time) cc.Decision {
 	h.n[ev.Kind]++
 	return h.script.On(ev, now)
 }
@@ -619,7 +619,7 @@ func TestLossIsReportedOnceInAWindow(t *testing.T) {
 	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()
-		h := &heard{n: map[cc.Kind]int{},
+		h := &eventCounts{n: map[cc.Kind]int{},
 			script: script{decision: cc.Decision{Window: 20 * units.KiB}}}
 		o.algorithm, o.memory = h, 1<<18
 		a, b := p.connected(o)

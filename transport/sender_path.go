@@ -181,7 +181,7 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ask bool) sendStatus {
 		}
 	}
 	if ask {
-		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.asksTiming())
+		flags |= wire.AckReq | wire.AskTiming.When(qp.cong.requestsTiming())
 	}
 	ext, total := qp.tmpl.Build(room, wire.Fields{Op: outer, Flags: flags, PSN: w.first.Add(k)},
 		extra+int(size))

@@ -61,8 +61,8 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 	return qp.bad("modify", "no such state: %d", uint8(to))
 }
 
-// reset forgets everything in progress, unless the queue pair is destroyed: its number, and its
-// flow's name, may be another's then.
+// reset drops everything in progress, unless the queue pair is destroyed: its number, and the name
+// of its flow, may belong to another queue pair then.
 func (qp *QueuePair) reset() error {
 	if qp.ep.qps.find(qp.Num) != qp {
 		return qp.want("RESET")
@@ -362,7 +362,7 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 		cong.updateClaim()
 	}
 	if cong.probing || d.ProbeAt != 0 {
-		cong.askProbe(d.ProbeAt)
+		cong.requestProbe(d.ProbeAt)
 	}
 	if most := cong.cold().maxInFlight; most > 0 {
 		cong.window = min(cong.window, units.Bytes(most))

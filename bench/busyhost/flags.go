@@ -133,8 +133,8 @@ func (s *settings) checkBin(name string) error {
 		return nil
 	}
 	if _, err := os.Stat(filepath.Join(s.bin, "roce_write_bw")); err != nil {
-		return fmt.Errorf("%s: want the directory of roce_write_bw and the other programs: %w", name,
-			err)
+		return fmt.Errorf("%s: want the directory of roce_write_bw and the other programs: %w",
+			name, err)
 	}
 	return nil
 }

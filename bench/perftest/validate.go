@@ -157,8 +157,8 @@ func (s *Settings) validateCM(p *problems) {
 	if !s.CM {
 		return
 	}
-	p.when(s.inProcess(), "--rdma_cm: want a port other than %s, where both ends run in this process",
-		s.Device)
+	p.when(s.inProcess(),
+		"--rdma_cm: want a port other than %s, where both ends run in this process", s.Device)
 	p.when(s.Connection == transport.UC,
 		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,

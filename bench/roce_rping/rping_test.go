@@ -64,7 +64,7 @@ func TestSettings(t *testing.T) {
 	for line, says := range map[string]string{
 		"":                                        "want either -s (server) or -c (client)",
 		"-s -c -d null:":                          "either -s",
-		"-s -d loop:":                             "-d loop:: want a port to another process or host",
+		"-s -d loop:":                             "-d loop:: want a port to another",
 		"-c -d null:":                             "want the server's address",
 		"-c -a example -d null:":                  "-a: ",
 		"-c -a 10.0.0.1":                          "-d: want a port",
