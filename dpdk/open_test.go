@@ -47,7 +47,7 @@ func TestOpenLogsUnavailableOptions(t *testing.T) {
 	d := dpdktest.Open(t, "pcap:,"+filepath.Join(t.TempDir(), "out.pcap"), opts)
 	require.Equal(t, 1, d.Queues())
 	require.Equal(t, 1, d.Info().Classes)
-	require.Contains(t, log.String(), "fewer queues than asked")
+	require.Contains(t, log.String(), "fewer queues than requested")
 	require.Contains(t, log.String(), "classes share a transmit queue")
 }
 

@@ -167,7 +167,8 @@ func TestOrderOfArrival(t *testing.T) {
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Probe: true})
 	agent.Poll(at(13))
 	require.Len(t, a.received, 9)
-	assert.Equal(t, [2]any{2, units.Duration(0)}, [2]any{a.received[7].Packets, a.received[7].Delay})
+	assert.Equal(t, [2]any{2, units.Duration(0)},
+		[2]any{a.received[7].Packets, a.received[7].Delay})
 	assert.Equal(t, [2]any{true, us}, [2]any{a.received[8].Probe, a.received[8].Delay})
 	assert.EqualValues(t, 2, agent.Counters().Late)
 }

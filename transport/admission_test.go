@@ -194,7 +194,8 @@ func TestAdmission(t *testing.T) {
 	assert.Equal(t, cc.RTS, r.received[0].Kind)
 	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
 		Flags: cc.FlagEnd}, r.received[0])
-	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5}, g.received[0])
+	assert.Equal(t, cc.ControlMessage{Kind: cc.TOKEN, Limit: 4096, Seq: 1, Priority: 5},
+		g.received[0])
 	var first wire.Packet
 	for i, frame := range p.lb.sent { // the token before everything that it releases
 		if require.NoError(t, first.Parse(frame)); first.Op == wire.Token {

@@ -307,8 +307,8 @@ func TestPerRTTWithoutRTT(t *testing.T) {
 }
 
 type scribe struct {
-	events cc.EventSet
-	received  *[]cc.Kind
+	events   cc.EventSet
+	received *[]cc.Kind
 }
 
 func (s *scribe) Events() cc.EventSet { return s.events }

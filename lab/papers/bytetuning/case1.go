@@ -62,8 +62,8 @@ var case1 = &experiment.Experiment{
 }
 
 // psNetwork is the network of figure 2: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s
-// below two leaves, and those at 200 Gb/s below a spine. The servers and the remaining workers are in
-// the first rack.
+// below two leaves, and those at 200 Gb/s below a spine. The servers and the remaining workers are
+// in the first rack.
 type psNetwork struct {
 	scale            experiment.Scale
 	config           fabric.SwitchConfig // of leaves

@@ -176,7 +176,7 @@ type consumer struct {
 
 	// Messages that were read, and those reported to the granter: as arrived and as consumed.
 	at, seen, reported uint64
-	sum            uint64
+	sum                uint64
 }
 
 func (c *consumer) run() {
