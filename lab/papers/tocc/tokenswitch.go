@@ -32,7 +32,8 @@ const ndpPatience = units.Millisecond
 
 // trimming returns a switch that serves ten headers per data packet (NDP, section 3.1), in bytes on
 // the wire. In strict priority, the headers of packets that are retransmitted and trimmed again
-// could starve data. The header queue is as long as in NDP's switches, whose eight packets have 9 KB.
+// could starve data. The header queue is as long as in NDP's switches, whose eight packets have
+// 9 KB.
 func trimming(network) fabric.SwitchConfig {
 	const header = 84
 	c := fabric.NDPSwitch(payload+tocc.PacketWire, trimmedDSCP).Config()
