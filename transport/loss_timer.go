@@ -185,6 +185,17 @@ func (loss *lossRecovery) restart() {
 	}
 }
 
+// rnrDelay returns the time to wait after an RNR NAK: that of the NAK's timer, and if retries are
+// limited the longest time for which the peer is known to have stopped polling. Its program, which
+// posts the receive requests, may have lost its core just as long.
+func (loss *lossRecovery) rnrDelay(timer uint8) units.Duration {
+	delay := wire.RNRTimer(timer)
+	if loss.cold().rnrRetries != rnrForever {
+		delay += loss.conn().cong.allowance() / 2
+	}
+	return delay
+}
+
 // waitRNR waits as long as the responder requires, and then sends the oldest packet alone: if the
 // peer still were not ready, a window sent every 10 µs would be wasted, and fill links that others
 // need to become ready. A selective responder keeps what it has behind that packet.
@@ -206,7 +217,7 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 		loss.recovery.resent.remove(loss.una)
 	}
 	loss.rtoAt = 0
-	loss.rnrWait, loss.cold().rnrAt = true, now.Add(wire.RNRTimer(timer))
+	loss.rnrWait, loss.cold().rnrAt = true, now.Add(loss.rnrDelay(timer))
 	qp.cong.leavePace()
 	qp.cong.updateClaim()
 	qp.setTimer()

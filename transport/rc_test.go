@@ -468,6 +468,38 @@ func TestRNRRetriesEnd(t *testing.T) {
 	require.Equal(t, Errored, a.qp.State())
 }
 
+// The few RNR retries of a connection last longer toward a peer that stops polling at times: its
+// program cannot post receive requests then.
+func TestRNRRetriesLastAsLongAsThePeerIsAway(t *testing.T) {
+	for _, c := range []struct {
+		rnr   uint8
+		away  units.Duration
+		want  units.Duration // between NAKs
+		slack units.Duration
+	}{
+		{rnr: 2, want: 10 * us, slack: 5 * us},
+		{rnr: 2, away: 10 * units.Millisecond, want: 10*units.Millisecond + 10*us, slack: 50 * us},
+		{rnr: rnrForever, away: 10 * units.Millisecond, want: 10 * us, slack: 5 * us},
+	} {
+		p := newPair(t)
+		o := defaults()
+		o.rnr = c.rnr
+		a, b := p.connected(o)
+		a.qp.cong.peerAway.onSample(c.away)
+		a.post(t, WorkRequest{ID: 1, Op: OpSend, Signaled: true, SGList: []SGE{a.mr.SGE(0, 8)}})
+		naks := func(n uint64) units.Time {
+			for p.a.counters.RNRNaks < n {
+				p.settle(us)
+			}
+			return p.now
+		}
+		first := naks(1)
+		require.InDelta(t, float64(c.want), float64(naks(2).Sub(first)), float64(c.slack), "%+v", c)
+		b.recv(t, 1, 0, 8)
+		require.Equal(t, StatusSuccess, p.await(a, 1)[0].Status, "%+v", c)
+	}
+}
+
 func TestSilentPeerEndsInRetryExceeded(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

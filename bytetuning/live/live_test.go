@@ -281,7 +281,7 @@ func TestConfigDB(t *testing.T) {
 	n := network(t, b)
 	n.Fleet.Switches = n.Fleet.Switches[:1]
 	n.Fleet.Switches[0].Apply = "gnmi"
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "want at least one of the tables")
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "want at least one table of a watermark")
 	before := `{"Ethernet0|3": {"wred_profile": "OLD"}}`
 	b.db["QUEUE"] = before
 	b.refuse = true

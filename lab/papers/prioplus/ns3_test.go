@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
@@ -31,6 +32,7 @@ var ns3Stairs = [7][4]float64{
 // the link unused than the model in its one, and gives the highest class no smaller share, within a
 // tenth.
 func TestAgainstNS3Stairs(t *testing.T) {
+	labtest.OneGoroutine(t)
 	var flows []sim.Flow
 	for class := range 4 {
 		control, err := virtual("n=8,high=0,low=1,direct=0", class+1, wai)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/sim"
@@ -136,6 +137,7 @@ const slot = "packets leave up to 128 ns late"
 // TestAgainstNS3: through our fabric, transport and algorithms the same scenarios give the same
 // queue, completion times and fairness, within the spread of the other simulator's draws and 10 %.
 func TestAgainstNS3(t *testing.T) {
+	labtest.OneGoroutine(t)
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "algorithm\tscenario\tqueue mean (B)\tns-3\tFCT mean (µs)\tns-3\tJain\tns-3\t")
@@ -224,6 +226,7 @@ func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
 // TestWhereNS3IsWrong: two of the other simulator's algorithms that we also have are wrong, as
 // their sources show. Ours must not behave like them.
 func TestWhereNS3IsWrong(t *testing.T) {
+	labtest.OneGoroutine(t)
 	// Its DCTCP, and D2TCP like it, divides integers: unless all of a window was marked, none of it
 	// counts. So alpha only decays, by 1/256 a round trip, whatever is marked: from 0.01 to less
 	// than 0.0001 in 25 ms. Our alpha is the marked share, and a cut is half of it.
