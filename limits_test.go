@@ -273,7 +273,7 @@ func TestHostCloseEndsWaits(t *testing.T) {
 }
 
 // Dial repeats a handshake that a server does not finish.
-func TestDialIsPatient(t *testing.T) {
+func TestDialRepeatsUnfinishedHandshakes(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		serve func(tcp net.Conn) // serves the first handshakes

@@ -129,13 +129,13 @@ func (a *agentCore) poll() {
 			f()
 		default:
 		}
-		next, heard := now.Add(units.Forever), uint64(0)
+		next, total := now.Add(units.Forever), uint64(0)
 		for _, agent := range a.agents {
 			next = units.Earlier(next, agent.Poll(now))
-			heard += agent.Activity()
+			total += agent.Activity()
 		}
-		if heard != activity || !next.After(now) {
-			activity, now = heard, clock.Now()
+		if total != activity || !next.After(now) {
+			activity, now = total, clock.Now()
 			idle.work(now)
 			continue
 		}

@@ -27,11 +27,11 @@ func sender(t *testing.T, text string, credits uint32) *Gate {
 	require.NoError(t, err)
 	gate, _, err := spec.On(Cache{Size: units.MiB}).Endpoint().New(path)
 	require.NoError(t, err)
-	require.NoError(t, hearCredit(gate, 0, credits, 1))
+	require.NoError(t, receiveCredit(gate, 0, credits, 1))
 	return gate
 }
 
-func hearCredit(g *Gate, returned uint64, credits uint32, epoch uint8) error {
+func receiveCredit(g *Gate, returned uint64, credits uint32, epoch uint8) error {
 	return g.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Returned: returned, Credits: credits,
 		Epoch: epoch}, cc.Backlog{}, 1)
 }
@@ -78,9 +78,9 @@ func TestMessageWaitsForCredits(t *testing.T) {
 		require.True(t, sends(g, 1024, 1))
 	}
 	require.False(t, sends(g, 1024, 1))
-	require.NoError(t, hearCredit(g, 15, 64, 1))
+	require.NoError(t, receiveCredit(g, 15, 64, 1))
 	require.False(t, sends(g, 1024, 1), "one line short")
-	require.NoError(t, hearCredit(g, 16, 64, 1))
+	require.NoError(t, receiveCredit(g, 16, 64, 1))
 	assert.True(t, sends(g, 1024, 101))
 	assert.Equal(t, GateStats{Messages: 5, Blocked: 1, Waited: 100, Received: 3}, g.Stats())
 }
@@ -90,11 +90,11 @@ func TestLargeMessageLeavesAlone(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 64, 1))
 	require.False(t, sends(g, 65*64, 1))
-	require.NoError(t, hearCredit(g, 1, 64, 1))
+	require.NoError(t, receiveCredit(g, 1, 64, 1))
 	require.True(t, sends(g, 65*64, 1))
 	assert.EqualValues(t, 1, g.Stats().Overdrawn)
 	require.False(t, sends(g, 1, 1))
-	require.NoError(t, hearCredit(g, 1+65, 64, 1))
+	require.NoError(t, receiveCredit(g, 1+65, 64, 1))
 	assert.True(t, sends(g, 1, 1))
 }
 
@@ -102,11 +102,11 @@ func TestLargeMessageLeavesAlone(t *testing.T) {
 func TestFewerCreditsRevokeNothing(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
-	require.NoError(t, hearCredit(g, 0, 16, 2))
+	require.NoError(t, receiveCredit(g, 0, 16, 2))
 	assert.EqualValues(t, 64, g.Outstanding())
-	require.NoError(t, hearCredit(g, 48, 16, 2))
+	require.NoError(t, receiveCredit(g, 48, 16, 2))
 	require.False(t, sends(g, 64, 1))
-	require.NoError(t, hearCredit(g, 49, 16, 2))
+	require.NoError(t, receiveCredit(g, 49, 16, 2))
 	assert.True(t, sends(g, 64, 1))
 }
 
@@ -115,13 +115,13 @@ func TestFewerCreditsRevokeNothing(t *testing.T) {
 func TestCreditThatComesLate(t *testing.T) {
 	g := sender(t, "", 64)
 	require.True(t, sends(g, 4096, 1))
-	require.NoError(t, hearCredit(g, 32, 100, 2))
-	require.NoError(t, hearCredit(g, 16, 64, 1))
+	require.NoError(t, receiveCredit(g, 32, 100, 2))
+	require.NoError(t, receiveCredit(g, 16, 64, 1))
 	assert.EqualValues(t, 100, g.Credits())
-	require.NoError(t, hearCredit(g, 32, 64, 1))
+	require.NoError(t, receiveCredit(g, 32, 64, 1))
 	assert.EqualValues(t, 100, g.Credits())
 	for epoch := range 300 {
-		require.NoError(t, hearCredit(g, 32, uint32(1000+epoch), uint8(3+epoch)))
+		require.NoError(t, receiveCredit(g, 32, uint32(1000+epoch), uint8(3+epoch)))
 		assert.EqualValues(t, 1000+epoch, g.Credits())
 	}
 	assert.EqualValues(t, 32, g.Outstanding())
@@ -219,7 +219,7 @@ func TestResponseReturnsItsRequest(t *testing.T) {
 	g.Answered(1000, 2)
 	assert.EqualValues(t, 48, g.Outstanding())
 	assert.True(t, sends(g, 1024, 1))
-	require.ErrorIs(t, hearCredit(g, 65, 64, 2), cc.ErrForged, "of 80 posted 16 were answered")
+	require.ErrorIs(t, receiveCredit(g, 65, 64, 2), cc.ErrForged, "of 80 posted 16 were answered")
 	g.Answered(1<<30, 2) // an error of the program
 	assert.Zero(t, g.Outstanding())
 

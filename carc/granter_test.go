@@ -45,7 +45,7 @@ func TestWhenLinesAreReturned(t *testing.T) {
 	assert.Equal(t, now.Add(2*us), g.Next(), "128 lines of 1024")
 }
 
-func TestQueryIsAnsweredAtOnce(t *testing.T) {
+func TestQueryGetsAReplyAtOnce(t *testing.T) {
 	g := receiver(t, "llc=64KiB,delta=off")
 	require.NoError(t, g.Receive(&cc.ControlMessage{Kind: cc.CREDIT, Flags: cc.FlagQuery}, 5))
 	require.Equal(t, units.Time(5), g.Next())

@@ -99,7 +99,7 @@ func TestBoltFirstWindowOfEachBurst(t *testing.T) {
 
 // When the packet that requested the increase is lost, another one requests it; otherwise nothing
 // would ever be added.
-func TestBoltAsksAgain(t *testing.T) {
+func TestBoltRequestsIncreaseAgain(t *testing.T) {
 	b := bolt20(t, "0B")
 	b.fresh = false
 	b.On(&Event{Kind: TX, PSN: 7, SndNxt: 8}, at(11))

@@ -108,7 +108,7 @@ func TestDCQCNNICTimeout(t *testing.T) {
 }
 
 // Error of public descriptions: the NIC's constants in the paper's rules are a third algorithm.
-func TestDCQCNNICIsNotThePapers(t *testing.T) {
+func TestDCQCNNICDiffersFromThePaper(t *testing.T) {
 	nic := make1[*DCQCNNIC](t, "dcqcn-nic", everything)
 	paper := make1[*DCQCN](t, "dcqcn:f=1,ai=5Mb/s,hai=50Mb/s", everything)
 	nic.rc, nic.rt, nic.running = 20e9, 40e9, true

@@ -143,7 +143,7 @@ func TestDCQCNStandsStillWhenIdle(t *testing.T) {
 }
 
 // If the transport does not report Left, the timers run.
-func TestDCQCNRunsWhenNobodyCountsWhatIsLeft(t *testing.T) {
+func TestDCQCNTimersRunWithoutLeft(t *testing.T) {
 	d := dcqcn100(t, "")
 	d.On(cnp, at(1))
 	dec := d.On(&Event{Kind: TX, Bytes: 1000, InFlight: 1000}, at(10))

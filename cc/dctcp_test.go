@@ -94,7 +94,7 @@ func TestDCTCPLossAndTimeout(t *testing.T) {
 // Errors of papers and public implementations, each avoided.
 
 // One divides marked by total in integers: 0 unless every packet is marked.
-func TestDCTCPShareIsNoInteger(t *testing.T) {
+func TestDCTCPShareIsFractional(t *testing.T) {
 	m := markShare{alpha: 0, gain: 1}
 	m.count(10, 9)
 	m.close()

@@ -21,7 +21,7 @@ func TestIDCTCPWindowsByCount(t *testing.T) {
 	assert.Less(t, d.cwnd, 7.0)
 }
 
-func TestIDCTCPHearsNoDelay(t *testing.T) {
+func TestIDCTCPIgnoresDelay(t *testing.T) {
 	d := make1[*IDCTCP](t, "idctcp", everything)
 	assert.Equal(t, Events(ACK, ECN, OOO, RTO), d.Events())
 }

@@ -99,7 +99,7 @@ func TestLEDBATAllowedIncrease(t *testing.T) {
 // Errors of papers and public implementations, each avoided.
 
 // The delay may be below the base: off is then limited to 1.
-func TestLEDBATNegativeQueueIsNoGift(t *testing.T) {
+func TestLEDBATNegativeQueueIsCapped(t *testing.T) {
 	l := make1[*LEDBAT](t, "ledbat-dc:target=20us,base=50us,init_cwnd=10", everything)
 	l.On(rtt(5*us, 1), at(1))
 	assert.InDelta(t, 10.1, l.cwnd, 1e-9)

@@ -156,7 +156,7 @@ func (m *model) add(a Algorithm, at units.Time) *sender {
 		s.flow = m.ctl.Add(a, m.now)
 		s.wants = m.ctl.Events(s.flow)
 		s.on = true
-		s.heed()
+		s.apply()
 	})
 	return s
 }
@@ -183,7 +183,7 @@ func (m *model) run(t units.Time) {
 			for f, some := m.ctl.Changed(); some; f, some = m.ctl.Changed() {
 				for _, s := range m.flows {
 					if s.on && s.flow == f {
-						s.heed()
+						s.apply()
 					}
 				}
 			}
@@ -196,11 +196,11 @@ func (s *sender) report(ev Event) {
 	ev.Flow, ev.SndNxt, ev.InFlight, ev.Left = s.flow, s.nxt&0xffffff, s.inFlight, 1<<30
 	if s.on && s.wants.Has(ev.Kind) {
 		s.m.ctl.Report(&ev, s.m.now)
-		s.heed()
+		s.apply()
 	}
 }
 
-func (s *sender) heed() {
+func (s *sender) apply() {
 	s.d, _ = s.m.ctl.Decision(s.flow)
 	if at := s.d.WakeAt; at != 0 && at < s.m.pollAt {
 		s.m.pollAt = at

@@ -150,7 +150,7 @@ func (p *param) set(text string, path *Path) error {
 	}
 	v, known, err := p.quantity(text, path)
 	if err != nil {
-		return fmt.Errorf("%s=%s is not a valid %s: %w", p.name, text, p.kind(), err)
+		return fmt.Errorf("%s=%s is not a valid %s value: %w", p.name, text, p.kind(), err)
 	}
 	if p.known = known; !known {
 		return nil

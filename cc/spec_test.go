@@ -42,20 +42,20 @@ func TestParseRefuses(t *testing.T) {
 		"swift:beta=0":                  `swift: beta=0 is outside (0, 1]`,
 		"swift:beta=NaN":                `swift: beta=NaN is not a valid float`,
 		"swift:fs_max=Inf":              `swift: fs_max=Inf is not a valid packets`,
-		"swift:beta=x":                  `swift: beta=x is not a valid float: "x" is not a number`,
+		"swift:beta=x":                  `swift: beta=x is not a valid float value: "x" is not`,
 		"swift:base_target=25":          `swift: base_target=25 is not a valid duration`,
 		"swift:base_target=0s":          `swift: base_target=0s is outside (0s, 1s]`,
 		"swift:fs_min=200":              `swift: fs_min=200 is not less than fs_max=100`,
 		"swift:fs_min=5,fs_max=5":       `swift: fs_min=5 is not less than fs_max=5`,
 		"swift:min_cwnd=10,init_cwnd=5": `swift: min_cwnd=10 is more than init_cwnd=5`,
-		"swift:retx_reset=1.5": `swift: retx_reset=1.5 is not a valid int: "1.5" is not a whole ` +
-			`number`,
+		"swift:retx_reset=1.5": `swift: retx_reset=1.5 is not a valid int value: "1.5" is not a ` +
+			`whole number`,
 		"timely:patched=maybe": `timely: patched: "maybe", want on or off`,
 		"fixed:window=0":       `fixed: window=0 is outside (0, inf)`,
 		"fixed:rate=-5":        `fixed: rate=-5 is not a valid rate`,
 		"dcqcn:min_rate=2Gb/s,max_rate=1G": `dcqcn: min_rate=2Gb/s is more than ` +
 			`max_rate=1G`,
-		"hpcc:ai=9e99":  `hpcc: ai=9e99 is not a valid packets: value out of range`,
+		"hpcc:ai=9e99":  `hpcc: ai=9e99 is not a valid packets value: value out of range`,
 		"d2tcp:d_min=0": `d2tcp: d_min=0 is outside (0, 1]`,
 		"dcqcn:f=99999999999999999999999999": `dcqcn: f=99999999999999999999999999 is not a ` +
 			`valid int`,

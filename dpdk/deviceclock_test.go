@@ -63,7 +63,7 @@ func TestDeviceClock(t *testing.T) {
 	}
 }
 
-func TestDeviceClockThatSaysNothing(t *testing.T) {
+func TestDeviceClockThatCannotBeRead(t *testing.T) {
 	a := &aClock{hertz: 1e9, offset: 1e9, now: units.Time(units.Second),
 		costs: 20 * units.Microsecond}
 	c := a.device()

@@ -23,7 +23,7 @@ func TestOpenFails(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []struct {
 		url   string
-		loses faults.Census // what DPDK 22.11's driver forgets when it fails or, null, always
+		loses faults.Census // what DPDK 22.11's driver leaks when it fails or, null, always
 	}{
 		{"loop:fails", faults.Census{}},
 		{"null:", faults.Census{Heap: 1 << 10}},

@@ -229,14 +229,15 @@ func (d *Device) describe(info ethdev.Info) {
 func (d *Device) warn() {
 	log := d.opts.Logger.With("port", d.info.Name, "driver", d.info.Driver)
 	if d.shape.queues < d.opts.Queues {
-		log.Warn("dpdk: fewer queues than asked", "asked", d.opts.Queues, "given", d.shape.queues)
+		log.Warn("dpdk: fewer queues than requested", "requested", d.opts.Queues,
+			"given", d.shape.queues)
 	}
 	if d.shape.classes < d.opts.Classes {
-		log.Warn("dpdk: classes share a transmit queue", "asked", d.opts.Classes,
+		log.Warn("dpdk: classes share a transmit queue", "requested", d.opts.Classes,
 			"given", d.shape.classes)
 	}
 	if d.mtu < d.opts.MTU {
-		log.Warn("dpdk: smaller MTU than asked", "asked", d.opts.MTU, "given", d.mtu)
+		log.Warn("dpdk: smaller MTU than requested", "requested", d.opts.MTU, "given", d.mtu)
 	}
 	log.Debug("dpdk: open", "mac", d.info.MAC.String(), "mtu", d.mtu, "queues", d.shape.queues,
 		"classes", d.shape.classes, "buffers", d.pool.Size(), "room", d.pool.Room())

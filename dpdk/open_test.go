@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/packet"
 )
 
-func TestOpenSaysWhy(t *testing.T) {
+func TestOpenErrorsGiveTheReason(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
 	require.NoError(t, os.WriteFile(plain, []byte("not a capture"), 0o644))
@@ -41,13 +41,13 @@ func TestOpenSaysWhy(t *testing.T) {
 	t.Log(err) // 64 GiB: refused or, with overcommit, not
 }
 
-func TestOpenSaysWhatItCannotGive(t *testing.T) {
+func TestOpenLogsUnavailableOptions(t *testing.T) {
 	var log bytes.Buffer
 	opts := dpdk.Options{Queues: 4, Classes: 3, Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	d := dpdktest.Open(t, "pcap:,"+filepath.Join(t.TempDir(), "out.pcap"), opts)
 	require.Equal(t, 1, d.Queues())
 	require.Equal(t, 1, d.Info().Classes)
-	require.Contains(t, log.String(), "fewer queues than asked")
+	require.Contains(t, log.String(), "fewer queues than requested")
 	require.Contains(t, log.String(), "classes share a transmit queue")
 }
 

@@ -57,7 +57,7 @@ func parseMemif(u *URL, s string) error {
 	u.Name = words[0]
 	switch {
 	case u.Name == "":
-		return errors.New("no socket path")
+		return errors.New("no socket path, want memif:/path/sock")
 	case len(u.Name) > maxSocketPath:
 		return fmt.Errorf("socket path longer than %d bytes", maxSocketPath)
 	case len(words) == 1:

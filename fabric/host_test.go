@@ -222,7 +222,7 @@ func TestBuffersThatAreNotOursPanic(t *testing.T) {
 	assert.Panics(t, func() { nic.Send(packet.ClassData, bufs) })
 }
 
-func TestNobodysAddress(t *testing.T) {
+func TestUnaddressedFrames(t *testing.T) {
 	n := pairOf(t, fabric.HostConfig{})
 	nic := n.Host(0).NIC()
 	bufs := make([]packet.Buf, 3)

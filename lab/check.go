@@ -92,7 +92,7 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 func (l *lab) readVerdicts(f checkFlags) error {
 	if _, err := os.Stat(f.verdicts); err != nil {
 		if f.update {
-			return fmt.Errorf("no directory of verdicts to update: %w", err)
+			return fmt.Errorf("--update: want to run in the module's directory: %w", err)
 		}
 		return nil
 	}

@@ -102,7 +102,7 @@ func TestList(t *testing.T) {
 	assert.NotContains(t, out, "coins")
 }
 
-func TestRunOfWhatHasNoCode(t *testing.T) {
+func TestRunOfAnExperimentWithoutCode(t *testing.T) {
 	s, dir := newShell(t, labtest.Dice), t.TempDir()
 	code, out, errs := s.do(t.Context(), "run", "demo/coins", "--out", dir)
 	assert.Equal(t, cli.Failed, code)
@@ -151,7 +151,7 @@ func TestAFailedJobFailsTheRun(t *testing.T) {
 	assert.Contains(t, errs, "lab: failed jobs: 1\n")
 }
 
-func TestAMistakeInAnExperimentFailsTheRun(t *testing.T) {
+func TestFaultyExperimentFailsTheRun(t *testing.T) {
 	x := *labtest.Dice
 	x.Judge = func(r *experiment.Results) { r.Cell("n=7") }
 	code, out, errs := newShell(t, &x).do(t.Context(), "run", "demo/dice", "--out", t.TempDir())
@@ -257,7 +257,7 @@ func TestCheckTurnsRed(t *testing.T) {
 	}
 	code, _, errs = s.do(t.Context(), "check", "demo/dice", "--dir", results, "--update")
 	assert.Equal(t, cli.Failed, code)
-	assert.Contains(t, errs, "no directory of verdicts to update")
+	assert.Contains(t, errs, "--update: want to run in the module's directory")
 }
 
 // TestCommittedResults: the results in docs/lab are complete and agree with the verdicts.

@@ -58,15 +58,15 @@ func (d *script) event(h Handle, first units.Time, ev cc.Event) {
 
 // scribe is an algorithm that records events, and decides as a test prescribes.
 type scribe struct {
-	events cc.EventSet
-	heard  []cc.Event
-	at     []units.Time
-	decide func(ev *cc.Event) cc.Decision
+	events   cc.EventSet
+	received []cc.Event
+	at       []units.Time
+	decide   func(ev *cc.Event) cc.Decision
 }
 
 func (s *scribe) Events() cc.EventSet { return s.events }
 func (s *scribe) On(ev *cc.Event, now units.Time) cc.Decision {
-	s.heard, s.at = append(s.heard, *ev), append(s.at, now)
+	s.received, s.at = append(s.received, *ev), append(s.at, now)
 	if s.decide != nil {
 		return s.decide(ev)
 	}
@@ -127,7 +127,7 @@ func TestTimersWaitForEarlierEvents(t *testing.T) {
 	agent.Poll(at(110))
 	assert.Equal(t, []units.Time{at(0), at(50)}, a.at, "no timer: the second CNP has reset it")
 	agent.Poll(at(111))
-	assert.Equal(t, cc.TIMER, a.heard[2].Kind)
+	assert.Equal(t, cc.TIMER, a.received[2].Kind)
 	assert.Equal(t, at(105), a.at[2], "in the NIC's time")
 }
 
@@ -151,7 +151,7 @@ func TestOrderOfArrival(t *testing.T) {
 	d.event(1, at(7), cc.Event{Kind: cc.ACK, PSN: 7})
 	agent.Poll(at(11))
 	var psns []uint32
-	for i, ev := range a.heard {
+	for i, ev := range a.received {
 		psns = append(psns, ev.PSN)
 		if i > 0 {
 			assert.False(t, a.at[i].Before(a.at[i-1]),
@@ -166,9 +166,10 @@ func TestOrderOfArrival(t *testing.T) {
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Packets: 2})
 	d.event(1, at(11), cc.Event{Kind: cc.RTT, Delay: us, Probe: true})
 	agent.Poll(at(13))
-	require.Len(t, a.heard, 9)
-	assert.Equal(t, [2]any{2, units.Duration(0)}, [2]any{a.heard[7].Packets, a.heard[7].Delay})
-	assert.Equal(t, [2]any{true, us}, [2]any{a.heard[8].Probe, a.heard[8].Delay})
+	require.Len(t, a.received, 9)
+	assert.Equal(t, [2]any{2, units.Duration(0)},
+		[2]any{a.received[7].Packets, a.received[7].Delay})
+	assert.Equal(t, [2]any{true, us}, [2]any{a.received[8].Probe, a.received[8].Delay})
 	assert.EqualValues(t, 2, agent.Counters().Late)
 }
 
@@ -229,8 +230,8 @@ func TestEviction(t *testing.T) {
 	d.used = 4096
 	agent.Poll(at(21))
 	assert.EqualValues(t, 5, agent.Counters().Evicted[cc.RTT])
-	assert.Len(t, a.heard, 15)
-	assert.EqualValues(t, 16, a.heard[10].PSN)
+	assert.Len(t, a.received, 15)
+	assert.EqualValues(t, 16, a.received[10].PSN)
 }
 
 // Responses to probes, timeouts and POST events are not evicted, since a stopped flow would wait
@@ -254,16 +255,16 @@ func TestEssentialMessagesAreNotEvicted(t *testing.T) {
 	}
 	d.used = 4096
 	agent.Poll(at(200))
-	count := func(heard []cc.Event) (single int) {
-		for _, ev := range heard {
+	count := func(received []cc.Event) (single int) {
+		for _, ev := range received {
 			if ev.Probe || ev.Kind != cc.RTT {
 				single++
 			}
 		}
 		return single
 	}
-	assert.Equal(t, 4, count(a.heard))
-	assert.Len(t, a.heard, 4+50)
+	assert.Equal(t, 4, count(a.received))
+	assert.Len(t, a.received, 4+50)
 
 	var fetched []cc.Event
 	for _, m := range fetch(t, n) {
@@ -320,8 +321,8 @@ func TestSegmentsAreParsed(t *testing.T) {
 	d.say(Message{Flow: 1, Type: typeOf[cc.CST], SegmentID: 20, Segment: []byte("abc"),
 		Event: cc.Event{Kind: cc.CST}})
 	agent.Poll(at(1))
-	require.Len(t, a.heard, 1)
-	assert.Equal(t, 7*us, a.heard[0].SRC.Drain)
+	require.Len(t, a.received, 1)
+	assert.Equal(t, 7*us, a.received[0].SRC.Drain)
 	assert.EqualValues(t, 3, agent.Counters().Unparsed)
 }
 
@@ -348,7 +349,7 @@ func TestHostSamplers(t *testing.T) {
 		assert.True(t, next.After(at(now)) && !next.After(at(now+2)))
 	}
 	var got []cc.HostSample
-	for _, ev := range a.heard {
+	for _, ev := range a.received {
 		got = append(got, ev.Host)
 	}
 	assert.Equal(t, []cc.HostSample{{Sampler: iio, Value: 1}, {Sampler: cpu, Value: 0.75},
@@ -356,9 +357,9 @@ func TestHostSamplers(t *testing.T) {
 		{Sampler: iio, Value: 5}}, got)
 	agent.Unsample("iio")
 	agent.Unsample("cpu")
-	a.heard = nil
+	a.received = nil
 	agent.Poll(at(100))
-	assert.Empty(t, a.heard)
+	assert.Empty(t, a.received)
 	_, err = agent.Sample("none", 0, nil, 0)
 	assert.ErrorContains(t, err, `sampler "none" with period 0s`)
 }
@@ -381,7 +382,7 @@ func TestAlgorithmLifecycle(t *testing.T) {
 	d.say(Message{Flow: 1, Type: Stopped})
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
 	agent.Poll(0)
-	assert.Len(t, a.heard, 2, "events before the end count, wherever the end is in the batch")
+	assert.Len(t, a.received, 2, "events before the end count, wherever the end is in the batch")
 	d.event(1, 0, cc.Event{Kind: cc.ACK})
 	d.say(Message{Flow: 1, Type: Stopped})
 	d.say(Message{Flow: 9, Type: Started})
@@ -399,7 +400,7 @@ func TestAlgorithmLifecycle(t *testing.T) {
 	d.event(again, 0, cc.Event{Kind: cc.CNP})
 	d.event(again, 0, cc.Event{Kind: cc.ACK})
 	agent.Poll(0)
-	assert.Len(t, a.heard, 3)
+	assert.Len(t, a.received, 3)
 	assert.EqualValues(t, 1, agent.Counters().Unbound)
 	_, ok := agent.Snapshot(again)
 	assert.True(t, ok)
@@ -408,7 +409,7 @@ func TestAlgorithmLifecycle(t *testing.T) {
 	assert.False(t, ok)
 	d.event(again, 0, cc.Event{Kind: cc.ACK})
 	agent.Poll(0)
-	assert.Len(t, a.heard, 3)
+	assert.Len(t, a.received, 3)
 }
 
 // Invalid records from a driver are counted, and valid ones are dispatched.
@@ -428,7 +429,7 @@ func TestInvalidRecords(t *testing.T) {
 	agent.Poll(now)
 	c := agent.Counters()
 	assert.Equal(t, [3]uint64{2, 3, 1}, [3]uint64{c.Unknown, c.Backwards, c.Malformed})
-	assert.Len(t, a.heard, 4)
+	assert.Len(t, a.received, 4)
 	for _, at := range a.at {
 		assert.Equal(t, now, at)
 	}
@@ -458,7 +459,7 @@ func TestNumbersOutOfRange(t *testing.T) {
 			agent.Poll(at(i))
 		}
 		assert.Equal(t, uint64(max(by, 0)), agent.Counters().Results)
-		assert.Empty(t, a.heard)
+		assert.Empty(t, a.received)
 	}
 }
 

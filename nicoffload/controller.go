@@ -291,8 +291,8 @@ func (c *Controller) startFallback(name cc.Flow, now units.Time) {
 	c.notify(name)
 }
 
-// endFallback ends the fallback. The agent's latest decisions, which it believes to be in force,
-// apply again.
+// endFallback ends the fallback. The agent's latest decisions, which the agent assumes to be in
+// force, apply again.
 func (c *Controller) endFallback() {
 	c.inFallback = false
 	c.counters.Returns++

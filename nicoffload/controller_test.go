@@ -140,14 +140,14 @@ func TestTwoCores(t *testing.T) {
 			runtime.Gosched()
 		}
 	}()
-	heard := [4]*scribe{}
+	received := [4]*scribe{}
 	flows := [4]cc.Flow{}
 	const rounds = 20_000
 	for i := range flows {
-		heard[i] = &scribe{events: cc.Events(cc.ACK), decide: func(ev *cc.Event) cc.Decision {
+		received[i] = &scribe{events: cc.Events(cc.ACK), decide: func(ev *cc.Event) cc.Decision {
 			return cc.Decision{Window: units.Bytes(ev.PSN) + 1}
 		}}
-		flows[i] = c.Add(heard[i], 0)
+		flows[i] = c.Add(received[i], 0)
 	}
 	tick := func() {
 		c.Poll(units.Time(now.Add(int64(us) / 10)))
@@ -178,9 +178,9 @@ func TestTwoCores(t *testing.T) {
 	}
 	stop.Store(true)
 	<-done
-	for _, s := range heard {
+	for _, s := range received {
 		packets, psn := 0, uint32(0)
-		for _, ev := range s.heard {
+		for _, ev := range s.received {
 			packets += ev.Packets
 			assert.Greater(t, ev.PSN, psn)
 			psn = ev.PSN

@@ -43,7 +43,7 @@ type Type uint8
 const (
 	noType  Type = 0
 	Started Type = 32 // the flow began, and the agent is to configure it
-	Stopped Type = 33 // the flow ended, and the agent is to forget it
+	Stopped Type = 33 // the flow ended, and the agent drops its state
 )
 
 // typeOf numbers the events in the order of TAURUS's Table 3, beginning with 1, then our own.

@@ -62,21 +62,21 @@ func TestWorkedExample(t *testing.T) {
 		6: {{Kind: cc.OOO, PSN: 22}},
 		9: {{Kind: cc.ACK, Bytes: 4096, Packets: 1}},
 	}
-	type heard struct {
+	type received struct {
 		at       int
 		kind     cc.Kind
 		count    uint16
 		first    units.Time
 		reported units.Time
 	}
-	var got []heard
+	var got []received
 	for now := range 20 {
 		for i := range signals[now] {
 			n.Report(flow, &signals[now][i], at(now))
 		}
 		n.Poll(at(now))
 		for _, m := range fetch(t, n) {
-			got = append(got, heard{now, m.Event.Kind, m.Count, m.First, m.Reported})
+			got = append(got, received{now, m.Event.Kind, m.Count, m.First, m.Reported})
 			switch m.Event.Kind {
 			case cc.ACK:
 				assert.EqualValues(t, 20480, m.Event.Bytes)
@@ -85,7 +85,7 @@ func TestWorkedExample(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, []heard{
+	assert.Equal(t, []received{
 		{9, cc.RTT, 1, at(4), at(9)},
 		{15, cc.ACK, 5, at(1), at(15)},
 		{15, cc.OOO, 3, at(2), at(15)},

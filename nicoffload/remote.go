@@ -232,8 +232,8 @@ func (r *Remote) Reopen(now units.Time) {
 	}
 }
 
-// Lost returns the number of signals lost for want of room, and the number of malformed records
-// from the NIC.
+// Lost returns the number of signals lost because there was no room, and the number of malformed
+// records from the NIC.
 func (r *Remote) Lost() (signals, malformed uint64) {
 	return r.lost, r.malformed + r.results.broken
 }

@@ -115,9 +115,9 @@ func TestLossyPortIsNotReliable(t *testing.T) {
 	assert.False(t, newFaults(t, a, FaultOptions{Rules: lose}).Info().Reliable)
 }
 
-// TestRefusedFrameKeepsItsFate offers frames to a full queue repeatedly. They are neither counted
+// TestRefusedFrameIsImpairedOnce offers frames to a full queue repeatedly. They are neither counted
 // nor impaired twice, and refused frames are unchanged.
-func TestRefusedFrameKeepsItsFate(t *testing.T) {
+func TestRefusedFrameIsImpairedOnce(t *testing.T) {
 	for _, fault := range []Fault{FaultNone, FaultCorrupt, FaultDuplicate} {
 		a, b := Pipe(PipeOptions{Depth: 1})
 		f := newFaults(t, a,

@@ -110,7 +110,7 @@ func TestBadSpecs(t *testing.T) {
 	assert.NoError(t, Spec{Inner: swift, Priority: 7}.Check())
 }
 
-func TestChannelsSayWhatTheyRead(t *testing.T) {
+func TestChannelsTextRoundTrip(t *testing.T) {
 	for _, c := range []struct{ text, want string }{{"", "n=8"}, {"12", "n=12"},
 		{" n=12, a=5us ", "n=12, a=5us"}} {
 		ch, err := ParseChannels(c.text)

@@ -42,7 +42,7 @@ func TestYieldOfUncertainSamples(t *testing.T) {
 }
 
 // A stopped flow resumes after a probe that may have met no queue.
-func TestComeBackByAnUncertainProbe(t *testing.T) {
+func TestResumeAfterAnUncertainProbe(t *testing.T) {
 	for _, c := range []struct {
 		gap   units.Duration
 		stops bool

@@ -104,7 +104,7 @@ func (b *bench) probeWithin(from, to float64) {
 }
 
 // Rows 1 to 7 of the reference example.
-func TestYieldAndComeBack(t *testing.T) {
+func TestYieldAndResume(t *testing.T) {
 	b := sending(t)
 	b.ack(35)
 	assert.False(t, b.stopped, "one sample beyond the limit is noise")
@@ -148,7 +148,7 @@ func TestYieldAndComeBack(t *testing.T) {
 	assert.EqualValues(t, 1, b.nflow, "never below 1")
 }
 
-func TestComeBackWhileOthersSend(t *testing.T) {
+func TestResumeWhileOthersSend(t *testing.T) {
 	b := sending(t)
 	b.ack(35)
 	b.ack(36)

@@ -64,7 +64,7 @@ func TestRatesOfFlows(t *testing.T) {
 }
 
 // Flows start at their times, reuse a connection that is idle, and make another one otherwise.
-func TestConnectionsAreUsedAgain(t *testing.T) {
+func TestConnectionsAreReused(t *testing.T) {
 	net := star(3)
 	c, err := sim.New(sim.Scenario{Topology: sim.On(net)})
 	require.NoError(t, err)

@@ -10,7 +10,7 @@ import (
 
 // The interval is twice the measured response time, doubled by repetitions. A response after a
 // repetition reduces it by one doubling.
-func TestPatience(t *testing.T) {
+func TestLostIsSentAgainAfterReorderingWindow(t *testing.T) {
 	p := newBackoff(5 * us)
 	lasts := func(d units.Duration) {
 		t.Helper()
@@ -37,7 +37,7 @@ func TestPatience(t *testing.T) {
 }
 
 // A receiver whose sender is gone repeats its TOKEN once per second in the end.
-func TestPatienceFades(t *testing.T) {
+func TestBackoffOfTokenRetries(t *testing.T) {
 	p := newBackoff(5 * us)
 	p.unlimited = true
 	for i := range 100 {

@@ -114,7 +114,7 @@ func TestCreditLoss(t *testing.T) {
 
 // Unscheduled packets have a field for the number of a credit that does not count, also before the
 // first RTS arrives.
-func TestUnscheduledPacketsAnswerNoCredit(t *testing.T) {
+func TestUnscheduledPacketsSpendNoCredit(t *testing.T) {
 	r := creditsOf(t, "expresspass+aeolus")
 	now := units.Time(units.Second)
 	for range 3 {

@@ -98,7 +98,7 @@ func TestHomaSRPT(t *testing.T) {
 }
 
 // A message that ended does not remain in the schedule.
-func TestHomaForgets(t *testing.T) {
+func TestHomaDropsEndedMessages(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 100)
 	for round := range 3 {
 		for i, r := range rs {
@@ -164,7 +164,7 @@ func TestNDPPulls(t *testing.T) {
 }
 
 // The message of a connection that ended makes room for the next one.
-func TestHomaForgetsTheDead(t *testing.T) {
+func TestHomaDropsEndedConnections(t *testing.T) {
 	rs, bells := receivers(t, "homa:overcommit=1,unsch=0", 3)
 	for i, r := range rs {
 		require.NoError(t, r.Receive(rts(units.Bytes(100+i)*pkt, 0), 1))
@@ -180,7 +180,7 @@ func TestHomaForgetsTheDead(t *testing.T) {
 
 // A short message whose sender is silent makes room for a longer one, and returns when its sender
 // does.
-func TestHomaPassesOverTheSilent(t *testing.T) {
+func TestHomaSkipsSilentSenders(t *testing.T) {
 	rs, _ := receivers(t, "homa:overcommit=1,unsch=0", 2)
 	now := units.Time(1)
 	require.NoError(t, rs[0].Receive(rts(1*pkt, 0), now))

@@ -111,7 +111,7 @@ func TestRepeats(t *testing.T) {
 
 // A sender that does not know the limit is informed again, but not before a recent TOKEN can
 // have arrived.
-func TestRetells(t *testing.T) {
+func TestLimitIsAnnouncedAgain(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 5)
@@ -127,7 +127,7 @@ func TestRetells(t *testing.T) {
 
 // A sender that waits gets a reply even if there is nothing new, so that it considers the receiver
 // alive.
-func TestAnswersWhoWaits(t *testing.T) {
+func TestWaitingSenderGetsAReply(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=1pkt", paper)
 	require.NoError(t, r.Receive(rts(5*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 1)
@@ -399,7 +399,7 @@ func TestWholeTokens(t *testing.T) {
 
 // A sender that cannot send discards its tokens and reports it. It gets tokens ever more slowly,
 // until data arrives.
-func TestLull(t *testing.T) {
+func TestStalledSenderGetsTokensSlowly(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none", paper)
 	now, spent := units.Time(1), units.Bytes(0)
 	waits := func() units.Duration {

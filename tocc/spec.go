@@ -120,7 +120,10 @@ func (s Spec) read(path *cc.Path) (options, error) {
 		err = s.check(&o, path)
 	}
 	if err != nil {
-		return o, fmt.Errorf("tocc: %v: %w", s, err)
+		if s.scheme != "" {
+			err = fmt.Errorf("%s: %w", s.scheme, err)
+		}
+		return o, fmt.Errorf("tocc: %w", err)
 	}
 	return o, nil
 }

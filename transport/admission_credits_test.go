@@ -499,7 +499,7 @@ func TestConsumeOnPost(t *testing.T) {
 }
 
 // With responses that return credits the program reports them, and CREDITs do not return them.
-func TestAnswersReturnCredits(t *testing.T) {
+func TestResponsesReturnCredits(t *testing.T) {
 	o := defaults()
 	for _, both := range []bool{true, false} {
 		p := newPair(t)

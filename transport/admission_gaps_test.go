@@ -105,7 +105,7 @@ func TestMissing(t *testing.T) {
 
 // Trimmed packets are listed without others, once for each header, and after that with everything
 // that is missing.
-func TestTrimmedAreListedOnce(t *testing.T) {
+func TestTrimmedAreReportedOnce(t *testing.T) {
 	p, b, _ := granted(t, selective())
 	f := newForger(p, b)
 	send := func(psn wire.PSN, spoil func([]byte) []byte) {
@@ -138,7 +138,7 @@ func TestTrimmedAreListedOnce(t *testing.T) {
 }
 
 // Packets that were dropped when there was no room any more are missing, those held are not.
-func TestMissingForWantOfBuffers(t *testing.T) {
+func TestMissingWithoutBuffers(t *testing.T) {
 	p, b, r := granted(t, selective())
 	p.b.maxHeld = 2
 	f := newForger(p, b)
@@ -163,7 +163,7 @@ func (g immediateGranter) Missing(n int, bytes units.Bytes, now units.Time) {
 
 // A granter that is notified of missing packets sends its TOKEN at once, whatever the cause: a
 // packet for which there is no buffer, or a READ behind a gap.
-func TestMissingIsRequestedAtOnce(t *testing.T) {
+func TestTokenForMissingIsSentAtOnce(t *testing.T) {
 	for name, come := range map[string]func(*forger, *pair){
 		"no buffer": func(f *forger, p *pair) {
 			p.b.maxHeld = 0
@@ -188,7 +188,7 @@ func TestMissingIsRequestedAtOnce(t *testing.T) {
 
 // In a network that reorders, an overtaken packet is missing only after the reordering window; a
 // trimmed packet is missing at once.
-func TestMissingWithReordering(t *testing.T) {
+func TestMissingAfterReorderingWindow(t *testing.T) {
 	const us = units.Microsecond
 	o := selective()
 	o.reordering = 8 * us

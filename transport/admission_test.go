@@ -358,7 +358,7 @@ func TestGrantsOnPackets(t *testing.T) {
 
 // A packet that did not arrive is reported missing, once; also after an RTS that took the path of
 // the data.
-func TestMissingIsReported(t *testing.T) {
+func TestMissingIsReportedOnce(t *testing.T) {
 	p, a, b, g, r := admittedPair(t, defaults())
 	g.limit, r.demand, r.limit, r.arrived = 1<<20, 1<<20, 1<<20, 1<<20
 	n := 0

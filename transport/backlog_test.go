@@ -97,7 +97,7 @@ func TestBacklogIsThatOfEveryPacket(t *testing.T) {
 
 // The cost of the backlog is the same for a thousand requests behind a READ as for one: it looks
 // only at the oldest.
-func TestBacklogLooksAtTheOldestRequestAlone(t *testing.T) {
+func TestBacklogCostIsConstant(t *testing.T) {
 	o := defaults()
 	o.depth, o.timeout = 1024, 31
 	p, a, b, _, _ := admittedPair(t, o)

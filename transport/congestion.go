@@ -107,7 +107,7 @@ func (cong *congestion) hasProber() bool { return cong.probing }
 // hasTiming reports whether ACKs report residence times of packets that ask for it.
 func (cong *congestion) hasTiming() bool { return cong.timing }
 
-// requestsTiming reports whether packets ask for their residence time at the peer.
+// requestsTiming reports whether packets request their residence time at the peer.
 func (cong *congestion) requestsTiming() bool { return cong.timing && cong.events.Has(cc.RTT) }
 
 // isClockedByAcks reports whether the algorithm takes events of acknowledgements.

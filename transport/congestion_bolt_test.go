@@ -89,7 +89,7 @@ func TestBoltFlagsOnPackets(t *testing.T) {
 }
 
 // The increases that switches allow come back as a count, and their reports as the newest one.
-func TestBoltComesBack(t *testing.T) {
+func TestBoltEchoReachesTheSender(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		n := 0
 		h := &boltAlgorithm{window: units.MiB}
@@ -244,7 +244,7 @@ func TestNoBoltForPlainPeers(t *testing.T) {
 
 // Each burst begins anew: what is posted once everything has left is FIRST until part of it is
 // acknowledged.
-func TestBoltBeginsAnewWithEachBurst(t *testing.T) {
+func TestBoltRestartsWithEachBurst(t *testing.T) {
 	spec, err := cc.Parse("bolt:init_cwnd=4,max_cwnd=4")
 	require.NoError(t, err)
 	bolt, err := spec.New(cc.Path{LineRate: 100 * units.Gbps, BaseRTT: 2 * units.Microsecond,

@@ -101,7 +101,7 @@ func TestWindowBelowAPacketIsSpacedByRate(t *testing.T) {
 
 // The responses of a READ leave the responder as fast as its port allows: a paced flow requests few
 // at a time, but enough that the requests that may be outstanding fill the window.
-func TestPacedReadAsksInPieces(t *testing.T) {
+func TestPacedReadRequestsInPieces(t *testing.T) {
 	for _, c := range []struct {
 		rate   units.BitRate
 		window units.Bytes
@@ -195,7 +195,7 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 }
 
 // Poll returns the deadline of the timer that runs, and not of one that has been moved or stopped.
-func TestPollReturnsTheTimerThatRuns(t *testing.T) {
+func TestPollReturnsTheRunningTimersDeadline(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.timeout = 10 // 4.2 ms

@@ -209,7 +209,7 @@ func reversed(order []int) []int {
 
 // The flow ID of a flow that is destroyed while it waits may be another flow's, which must not be
 // forgotten then.
-func TestPrecedenceOfAReusedFlowID(t *testing.T) {
+func TestPrecedenceOfAReusedQPN(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.timeout = 20

@@ -167,7 +167,7 @@ func TestProbeEndpointDelay(t *testing.T) {
 }
 
 // Each new time is a new probe, the same time is not. A probe that has not left is replaced.
-func TestEachMomentIsOneProbe(t *testing.T) {
+func TestEachProbeTimeIsOneProbe(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	sent := func() uint64 { p.settle(20 * units.Microsecond); return p.a.counters.ProbesSent }
 	s.probeAt(p.now.Add(units.Microsecond))
@@ -260,7 +260,7 @@ func TestProbesOfAPeerThatIsGone(t *testing.T) {
 }
 
 // An answer counts once, and only while its probe is outstanding.
-func TestStaleProbeAnswers(t *testing.T) {
+func TestStaleProbeResponses(t *testing.T) {
 	p, _, _, s := steeredPair(t, probing())
 	p.lb.tamper = func([]byte) int { return 2 }
 	s.probeAt(p.now)
@@ -695,7 +695,7 @@ func (s *steered) stopAtRandom(rng *rand.Rand) {
 
 // Flows that stop and probe at random deliver all their messages over a link that loses, repeats
 // and reorders, intact and in order, toward any kind of peer.
-func TestFlowsThatStopAtRandom(t *testing.T) {
+func TestFlowsThatStopAndProbeAtRandom(t *testing.T) {
 	seed, notReady := testSeed(t), uint64(0)
 	for i, c := range []struct {
 		features wire.Features

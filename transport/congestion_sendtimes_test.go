@@ -39,7 +39,7 @@ func TestEachAckIsASample(t *testing.T) {
 
 // A packet that was sent twice is not a sample, because it is unknown which of the two was
 // answered. The packets behind it are samples again.
-func TestNoSampleOfWhatWasSentAgain(t *testing.T) {
+func TestNoSampleOfRetransmissions(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
 		h := &eventRecorder{kinds: cc.Events(cc.ACK, cc.RTT)}

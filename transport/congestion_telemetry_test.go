@@ -25,7 +25,7 @@ func (s *telemetryRecorder) On(ev *cc.Event, now units.Time) cc.Decision {
 }
 
 // What switches write into requests comes back with the ACKs, to the algorithm that reads it.
-func TestTelemetryComesBack(t *testing.T) {
+func TestTelemetryIsEchoed(t *testing.T) {
 	for _, sack := range []uint16{0, 512} {
 		p := newPair(t)
 		h := &telemetryRecorder{eventRecorder: eventRecorder{kinds: cc.Events(cc.ACK)}}

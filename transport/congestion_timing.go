@@ -21,10 +21,10 @@ type arrival struct {
 	away units.Duration
 }
 
-// setArrival records when the frame arrived that is being handled.
+// setArrival records the arrival time of the frame being handled.
 func (e *Endpoint) setArrival(t units.Time) {
 	if t == 0 {
-		held := e.info.RxCoalescing // the endpoint polled meanwhile, but in vain
+		held := e.info.RxCoalescing // meanwhile the endpoint polled an empty port
 		e.arrived = arrival{e.now, e.rounds.gap + held, e.rounds.away + held}
 		return
 	}

@@ -25,7 +25,7 @@ func timedPair(t *testing.T, features wire.Features) (p *pair, a, b *side, h *ev
 	return p, a, b, h
 }
 
-func TestEndpointDelayIsToldApart(t *testing.T) {
+func TestEndpointDelayIsSeparate(t *testing.T) {
 	p, a, b, h := timedPair(t, wire.FeatureTiming)
 	const late = 7 * units.Microsecond // delay of each end's poll, as on a busy host
 	for range 20 {
@@ -50,7 +50,7 @@ func TestEndpointDelayIsToldApart(t *testing.T) {
 }
 
 // Toward a peer that has not agreed, and for an algorithm that takes no delays, there is no timing.
-func TestPlainPeersAreNotAskedForTiming(t *testing.T) {
+func TestNoTimingForPlainPeers(t *testing.T) {
 	for _, features := range []wire.Features{0, wire.FeatureECNEcho, wire.FeatureTiming} {
 		p, a, b, h := timedPair(t, features)
 		if features == wire.FeatureTiming {

@@ -68,7 +68,7 @@ type Stats struct {
 	DuplicateRequests uint64 // answered as the specification requires, executed once
 	// duplicate READs whose region has been deregistered: not answered
 	RepeatsRefused uint64
-	DropDuplicate  uint64 // duplicate READ or atomic that matches no remembered one
+	DropDuplicate  uint64 // duplicate READ or atomic that matches none of those kept
 	// packets that did not arrive, though one sent later did, or their own header
 	Missing uint64
 	Trimmed uint64 // of these: SENDs and WRITEs whose payload a switch cut off

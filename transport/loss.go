@@ -38,7 +38,7 @@ type lossCold struct {
 	retransmitted, timeouts, sequenceNaks, rnrNaks uint64
 }
 
-// clear forgets what is outstanding.
+// clear drops everything outstanding.
 func (loss *lossRecovery) clear() {
 	loss.endRecovery()
 	*loss = lossRecovery{}

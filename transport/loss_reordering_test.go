@@ -15,7 +15,7 @@ import (
 
 // Late packets are not lost. Lost packets are retransmitted no earlier than they may be late, and
 // not much later.
-func TestReorderingWindow(t *testing.T) {
+func TestLostIsSentAgainAfterReorderingWindow(t *testing.T) {
 	const us = units.Microsecond
 	for _, c := range []struct {
 		name       string
@@ -74,7 +74,7 @@ func TestReorderingWindow(t *testing.T) {
 
 // A retransmission that is lost again is detected without a timeout when something new follows,
 // after the reordering window.
-func TestLostAgainWithReordering(t *testing.T) {
+func TestLostRetransmissionAfterReorderingWindow(t *testing.T) {
 	p := newPair(t)
 	o := selective()
 	o.memory, o.maxInFlight, o.reordering, o.timeout = 1<<20, 20*units.KiB, 10*units.Microsecond, 20

@@ -108,7 +108,7 @@ func TestLossReport(t *testing.T) {
 }
 
 // What a SACK reported as arrived is not retransmitted, whatever a list reports.
-func TestLossReportOfArrivedPackets(t *testing.T) {
+func TestLossReportExcludesSACKed(t *testing.T) {
 	p, a, b := lossReportPair(t, selective(), func(psn wire.PSN) bool {
 		return psn == 104 || psn == 107
 	})
@@ -140,7 +140,7 @@ func TestLossReportCostsNoRetry(t *testing.T) {
 }
 
 // But a path that always loses it is not tried for ever: each timeout of reports costs a retry.
-func TestLossReportsForEver(t *testing.T) {
+func TestLossReportsCostRetries(t *testing.T) {
 	o := selective()
 	o.retries = 1
 	p, a, _ := lossReportPair(t, o, func(wire.PSN) bool { return false })
@@ -155,7 +155,7 @@ func TestLossReportsForEver(t *testing.T) {
 }
 
 // Where the network reorders, a list is like a SACK: its packets may still arrive.
-func TestLossReportWithReordering(t *testing.T) {
+func TestLossReportWhereTheNetworkReorders(t *testing.T) {
 	o := selective()
 	o.reordering = 20 * units.Microsecond
 	p, a, b := lossReportPair(t, o, func(wire.PSN) bool { return false })
@@ -183,7 +183,7 @@ func TestLossReportNeedsSelectiveRepeat(t *testing.T) {
 
 // However often a TOKEN lists packets, each of them is looked at once, and packets that are not
 // outstanding never.
-func TestOverlappingLossReports(t *testing.T) {
+func TestOverlappingLists(t *testing.T) {
 	const window = 10 // 100 to 109 are outstanding
 	full := make([]extension.Range, extension.MaxRanges)
 	for i := range full {

@@ -208,7 +208,7 @@ func TestWindowCutDuringAMessage(t *testing.T) {
 }
 
 // A Decision made at a TIMER is applied when it is due, even if nothing else happens to the flow.
-func TestHeldFlowGoesOn(t *testing.T) {
+func TestTimerDecisionResumesHeldFlow(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	until := units.Time(200 * units.Microsecond)
@@ -271,7 +271,7 @@ func TestAcksDoNotOvertakeResponses(t *testing.T) {
 
 // A NAK that ends the connection does not overtake the responses before it either: these are in
 // another queue of the port.
-func TestLastWordDoesNotOvertakeResponses(t *testing.T) {
+func TestFinalNAKDoesNotOvertakeResponses(t *testing.T) {
 	p := newPair(t)
 	p.lb.classes, p.lb.record = int(packet.Classes), true
 	var err error

@@ -19,11 +19,11 @@ type readEntry struct {
 	done   bool // answered in full at least once
 }
 
-// readRing remembers the peer's newest READs and atomics, max_dest_rd_atomic of them: a requester
+// readRing holds the peer's newest READs and atomics, max_dest_rd_atomic of them: a requester
 // has no more outstanding, so nothing older can be requested again.
 type readRing struct {
 	pending uint32 // entries and repeats with packets still to send
-	head    uint32 // oldest remembered
+	head    uint32 // oldest entry
 	tail    uint32 // one past the newest
 	cursor  uint32 // nothing older than it is pending
 	entries []readEntry
@@ -60,7 +60,7 @@ func (part *readPart) span(en *readEntry) span {
 	return span{part.begin, part.end, part.length}
 }
 
-// maxRepeats is how many parts are remembered; a request beyond that is ignored, as if it were
+// maxRepeats is how many parts are kept; a request beyond that is ignored, as if it were
 // lost.
 const maxRepeats = 32
 
@@ -201,7 +201,7 @@ func (q *readRing) find(psn wire.PSN) (i uint32, ok bool) {
 	return 0, false
 }
 
-// rewind handles a duplicate READ request: it must ask for part of a READ that is remembered, with
+// rewind handles a duplicate READ request: it must request part of a READ in the ring, with
 // the same key (InfiniBand spec 9.7.5.1.2). The answer is a response of its own, of as many bytes
 // as requested: its first packet is FIRST or ONLY wherever in the old response it was. But a peer
 // with selective repeat gets the old packets (whole). A part that extends to packets that were not

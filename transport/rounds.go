@@ -40,7 +40,7 @@ type txRound struct {
 }
 
 const (
-	// maxTxRounds is how many such rounds an endpoint remembers: more than there are in a round
+	// maxTxRounds is how many such rounds an endpoint keeps: more than there are in a round
 	// trip, unless each takes too little time to matter.
 	maxTxRounds = 256
 	// maxPhase is longer than an endpoint takes to handle a burst of 32 frames of 9 KB, or to
@@ -99,7 +99,7 @@ func (r *rounds) txRound() uint32 {
 }
 
 // txDelay returns how long frames of a round may have taken to leave, and for how much of that
-// the thread had lost its core. It returns zero for a round that is not remembered any more.
+// the thread had lost its core. It returns zero for a round that is no longer kept.
 func (r *rounds) txDelay(number uint32) (duration, away units.Duration) {
 	d := &r.txRounds[number%maxTxRounds]
 	if d.number != number {

@@ -140,7 +140,7 @@ func TestTxRounds(t *testing.T) {
 	}
 }
 
-// So many departures are remembered; rounds in which nothing leaves do not count.
+// roundsKept departures are kept; rounds in which nothing leaves do not count.
 func TestTxRoundsKept(t *testing.T) {
 	e := &Endpoint{}
 	e.rounds.txNumber = 1<<32 - 100 // the numbers wrap

@@ -55,8 +55,8 @@ func (l *link) opcodes() map[wire.Opcode]int {
 	return n
 }
 
-// TestOnlyWhatIsLostIsSentAgain moves 20 packets, with PSNs 100 to 119, and loses some.
-func TestOnlyWhatIsLostIsSentAgain(t *testing.T) {
+// TestOnlyLostPacketsAreRetransmitted moves 20 packets, with PSNs 100 to 119, and loses some.
+func TestOnlyLostPacketsAreRetransmitted(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		op       Op
@@ -208,8 +208,8 @@ func TestRetriesEndWithoutTimeouts(t *testing.T) {
 	p.conserved()
 }
 
-// TestXACKReportsWhatArrived loses two of eight packets and checks the one answer to the rest.
-func TestXACKReportsWhatArrived(t *testing.T) {
+// TestXACKReportsArrivedPackets loses two of eight packets and checks the one answer to the rest.
+func TestXACKReportsArrivedPackets(t *testing.T) {
 	p := newPair(t)
 	a, b := p.connected(selective())
 	p.settle(units.Millisecond)
@@ -615,7 +615,7 @@ func (h *eventCounter) On(ev *cc.Event, now units.Time) cc.Decision {
 
 // A loss is reported to congestion control once for a window, every byte once, and no delay of a
 // retransmission.
-func TestEventsOfALoss(t *testing.T) {
+func TestLossIsReportedOnceInAWindow(t *testing.T) {
 	for _, op := range []Op{OpWrite, OpRead} {
 		p := newPair(t)
 		o := selective()

@@ -66,7 +66,7 @@ func (v *victim) poll() (frames [][]byte) {
 
 // An answer of the communication manager goes to where its question came from, and creates no
 // neighbour: the question's source may be forged.
-func TestAnswersMakeNoNeighbours(t *testing.T) {
+func TestRepliesAddNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	for i := range neigh.MaxEntries + 1 {
@@ -89,7 +89,7 @@ func TestAnswersMakeNoNeighbours(t *testing.T) {
 }
 
 // A later answer, when the program has decided, takes the same path.
-func TestLateAnswersMakeNoNeighbours(t *testing.T) {
+func TestLateRepliesAddNoNeighbours(t *testing.T) {
 	v := newVictim(t)
 	require.NoError(t, v.cm.Listen(rdmacm.TCPService(cmPort), 8))
 	mac, ip := [6]byte{2, 0x66, 0, 0, 0, 1}, netip.MustParseAddr("10.0.9.9")
@@ -114,7 +114,7 @@ func TestLateAnswersMakeNoNeighbours(t *testing.T) {
 
 // A next hop in the neighbour table takes precedence over the address from which a frame claims to
 // come.
-func TestAnswersGoToKnownNeighbours(t *testing.T) {
+func TestRepliesGoToKnownNeighbours(t *testing.T) {
 	v := newVictim(t)
 	ip := netip.MustParseAddr("10.0.0.7")
 	_, err := v.ep.Setup().Neighbors().Resolve(ip, v.now)

@@ -64,8 +64,8 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 	return qp.invalid("modify", "no such state: %d", uint8(to))
 }
 
-// reset forgets everything in progress, unless the queue pair is destroyed: its number, and its
-// flow's name, may be another's then.
+// reset drops everything in progress, unless the queue pair is destroyed: its number, and the name
+// of its flow, may belong to another queue pair then.
 func (qp *QueuePair) reset() error {
 	if qp.ep.qps.find(qp.Num) != qp {
 		return qp.requireState("RESET")

@@ -39,7 +39,7 @@ func TestUnreliableConnection(t *testing.T) {
 }
 
 // No ACK opens a window of UC: a message longer than the window leaves at once.
-func TestUnreliableConnectionKnowsNoWindow(t *testing.T) {
+func TestUnreliableConnectionHasNoWindow(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.kind, o.algorithm = UC, &cc.Fixed{Window: 1000}
@@ -164,7 +164,7 @@ func TestDatagrams(t *testing.T) {
 	p.conserved()
 }
 
-func TestDatagramToNobodyCompletes(t *testing.T) {
+func TestDatagramToUnknownHostCompletes(t *testing.T) {
 	p := newPair(t)
 	o := defaults()
 	o.kind = UD

@@ -3,7 +3,10 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,10 +53,11 @@ func (s *settings) table(w *words) *cli.Table {
 			Help: "the two `CPUs` to measure on (default the first two that this process may use)"},
 		{Name: "deadline", Value: &s.deadline, Check: s.checkDeadline,
 			Help: "`time` in which a run must end; three times as long with half a CPU"},
-		{Name: "bin", Value: &s.bin,
+		{Name: "bin", Value: &s.bin, Check: s.checkBin,
 			Help: "`directory` of the programs under test (default that of this program)"},
 		{Name: "verbose", Short: "v", Value: &s.verbose, Help: "print every run"},
-		{Name: "json", Value: &s.json, Help: "write all runs and verdicts to this `file`"},
+		{Name: "json", Value: &s.json, Check: s.checkJSON,
+			Help: "write all runs and verdicts to this `file`"},
 		{Name: "list", Value: &s.list, Help: "print the cells and their bars, measure nothing"},
 		{Name: "help", Short: "h", Value: &w.help, Help: "print this help"},
 	}}}}
@@ -105,12 +109,44 @@ func (s *settings) checkDeadline(name string) error {
 }
 
 func (s *settings) checkCPUs(name string) error {
-	c := s.cpus
-	if c == nil || len(c) == 2 && c[0] != c[1] && min(c[0], c[1]) >= 0 {
+	if s.cpus == nil {
 		return nil
 	}
-	return fmt.Errorf("%s [%s]: want two different CPUs", name, strings.Trim(
-		strings.ReplaceAll(fmt.Sprint(c), " ", ","), "[]"))
+	given := strings.Trim(strings.ReplaceAll(fmt.Sprint(s.cpus), " ", ","), "[]")
+	if len(s.cpus) != 2 || s.cpus[0] == s.cpus[1] {
+		return fmt.Errorf("%s %s: want two different CPUs", name, given)
+	}
+	allowed, err := allowedCPUs()
+	if err != nil {
+		return err
+	}
+	for _, cpu := range s.cpus {
+		if !slices.Contains(allowed, cpu) {
+			return fmt.Errorf("%s %s: want two of the CPUs %v", name, given, allowed)
+		}
+	}
+	return nil
+}
+
+func (s *settings) checkBin(name string) error {
+	if s.bin == "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Join(s.bin, "roce_write_bw")); err != nil {
+		return fmt.Errorf("%s: want the directory of roce_write_bw and the other programs: %w",
+			name, err)
+	}
+	return nil
+}
+
+func (s *settings) checkJSON(name string) error {
+	if s.json == "" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Dir(s.json)); err != nil {
+		return fmt.Errorf("%s %s: %w", name, s.json, err)
+	}
+	return nil
 }
 
 // usage returns the text of --help.

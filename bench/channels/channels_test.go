@@ -277,7 +277,7 @@ func TestSurveyOfThePaper(t *testing.T) {
 }
 
 // A given base RTT overrides the measured one.
-func TestBaseThatIsSet(t *testing.T) {
+func TestConfiguredBase(t *testing.T) {
 	g, _ := measure(t, 10, 12*us, nil)
 	g.BaseRTT = 20 * us
 	s, err := g.Survey(Wanted{Priorities: 8, Flows: 1, Inner: swift(t)})

@@ -196,7 +196,7 @@ func TestNoServer(t *testing.T) {
 	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
 }
 
-func TestServerThatIsNone(t *testing.T) {
+func TestServerThatIsNotGoroce(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()

@@ -114,7 +114,7 @@ func TestCMNoServer(t *testing.T) {
 }
 
 // A client retries while nobody listens: perftest's server listens anew between its connections.
-func TestCMComesBack(t *testing.T) {
+func TestCMClientRetries(t *testing.T) {
 	var hosts [2]*goroce.Host
 	for i := range hosts {
 		h, err := goroce.Open("loop:"+t.Name(), goroce.Options{})
@@ -209,10 +209,9 @@ func TestCMMismatch(t *testing.T) {
 
 func TestCMRefuses(t *testing.T) {
 	for line, says := range map[string]string{
-		"-d null: -c UC": "--connection UC: not supported with --rdma_cm",
-		"-d null: -c UD": "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
-		"-d loop:": "--rdma_cm: with --ib-dev loop: both ends run in this " +
-			"process",
+		"-d null: -c UC":             "--connection UC: not supported with --rdma_cm",
+		"-d null: -c UD":             "--connection UD: want RC with --rdma_cm, or no --rdma_cm",
+		"-d loop:":                   "--rdma_cm: want a port other than loop:",
 		"-d null: --data_validation": "--data_validation: not supported with --rdma_cm",
 		"-d null: localhost": "localhost: with --rdma_cm want the RoCE address " +
 			"of the server's port",

@@ -51,11 +51,11 @@ func (s *Settings) sessionFlags() []cli.Flag {
 				"suffices"},
 		{Name: "rdma_cm", Short: "R", Value: &s.CM, Agreement: cli.Implied,
 			Column: "rdma_cm QPs\t ", JSON: "rdma_cm_QPs",
-			Help: "connect through the RDMA CM and use it instead of TCP for the handshake;\n" +
+			Help: "connect through the RDMA CM and use it instead of TCP for the handshake; " +
 				"HOST is then the server's RoCE address (RC; implies --upstream's protocol)"},
 		{Name: "connect-timeout", Value: (*duration)(&s.ConnectTimeout),
 			Check: s.checkConnectTimeout,
-			Help: "how long a client tries to reach its server, either end its peer, and\n" +
+			Help: "how long a client tries to reach its server, either end its peer, and " +
 				"the port its link"},
 	}
 }
@@ -115,9 +115,9 @@ func (s *Settings) queueFlags() []cli.Flag {
 		{Name: "work", Value: (*duration)(&s.Work), Check: s.checkWork, Absent: t.isOneSided(),
 			NoDefault: true,
 			Help: "`time` that the receiving program takes with each message (send, write with " +
-				"immediate), after reading every\n" +
+				"immediate), after reading every " +
 				"line of it; waiting messages have buffers of their own, up to --rx-depth " +
-				"(default then\n" +
+				"(default then " +
 				"twice the last-level cache, over all queue pairs)"},
 		{Name: "data_validation", Value: &s.Validate, Agreement: cli.Compared,
 			Help: "check every byte received (WRITE: the final contents)"},
@@ -129,7 +129,7 @@ func (s *Settings) portFlags() []cli.Flag {
 		{Name: "ib-dev", Short: "d", Value: &s.Device, Check: s.checkDevice,
 			Column: "Device", JSON: "Device",
 			Help: "`URL` of the port: loop: (both ends in this process) " +
-				"memif:/path/sock[,client]\n" +
+				"memif:/path/sock[,client] " +
 				"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:RX,TX null: pci:0000:3b:00.0 eal:VDEV"},
 		{Name: "ip", Value: (*prefixes)(&s.Addrs), Check: s.checkAddrs,
 			Help: "`address` of the port, ADDR/LEN, repeatable (default its IPv6 link-local " +
@@ -138,11 +138,11 @@ func (s *Settings) portFlags() []cli.Flag {
 			Help: "next hop `address` for destinations outside the prefixes, repeatable"},
 		{Name: "cores", Value: &s.Cores, Bounds: cli.AtLeast(0),
 			Help: "`CPUs` to pin the polling threads to; on loop: the client's first; further " +
-				"ones\n" +
+				"ones " +
 				"are for --offload (default none)"},
 		{Name: "idle", Value: &s.Idle,
 			Help: "`policy` of a polling core without work: spin; pause, which saves power; " +
-				"sleep,\n" +
+				"sleep, " +
 				"which naps after 25 us and yields the core to other threads"},
 		{Name: "queues", Value: &s.Queues, Bounds: cli.Within(1, dpdk.MaxQueues),
 			Agreement: cli.Compared,

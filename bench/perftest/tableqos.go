@@ -31,34 +31,34 @@ func (s *Settings) congestionFlags(x *extras) []cli.Flag {
 	return []cli.Flag{
 		{Name: "cc", Value: &congestion{specs: (*[]cc.Spec)(&s.Congestion), help: &x.ccHelp},
 			Help: "congestion `control`, such as swift:base_target=25us,beta=0.8; repeatable: " +
-				"queue pairs take them\n" +
+				"queue pairs take them " +
 				"in turn; help lists the algorithms, help=swift explains the parameters of one; " +
-				"bolt and hpcc\n" +
+				"bolt and hpcc " +
 				"need support by switches, as in simulations, and are refused"},
 		{Name: "prio", Value: &s.Priorities, Check: s.checkPriorities,
 			Help: "virtual `priorities` within one traffic class (PrioPlus), around a " +
-				"delay-based algorithm: queue\n" +
+				"delay-based algorithm: queue " +
 				"pairs take them in turn; 0 is the lowest (default none)"},
 		{Name: "channels", Value: &channels{&s.Channels, &x.channelsHelp}, NoDefault: true,
 			Help: "`table` of virtual priorities, the same at every sender: their number, or for " +
-				"example n=12,a=3.2us,b=0.8us;\n" +
+				"example n=12,a=3.2us,b=0.8us; " +
 				"help explains it and shows the given one"},
 		{Name: "tocc", Value: &admission[tocc.Spec]{&s.Tokens, tocc.Parse, "tocc",
 			&x.admissionHelp, admissionHelp{"--tocc", tocc.Help}}, Hidden: s.Test.isOneSided(),
 			Help: "receiver-driven `tokens` for SENDs and WRITEs (ToCC), in addition to --cc, " +
-				"such as unsch=0,k=4096, or a scheme such as\n" +
+				"such as unsch=0,k=4096, or a scheme such as " +
 				"homa; if only one end sets it, the run continues without and prints a note; " +
 				"help explains it"},
 		{Name: "carc", Value: &admission[carc.Spec]{&s.Cache, carc.Parse, "carc",
 			&x.admissionHelp, admissionHelp{"--carc", carc.Help}}, Hidden: s.Test.isOneSided(),
 			Help: "credits for the capacity of the receiver's last-level `cache` (CARC), in " +
-				"addition to --cc and --tocc, such as llc=4MiB;\n" +
+				"addition to --cc and --tocc, such as llc=4MiB; " +
 				"defaults are the machine's. For messages with a completion at the receiver; if " +
-				"only one end sets it,\n" +
+				"only one end sets it, " +
 				"the run continues without and prints a note; help explains it"},
 		{Name: "offload", Value: &s.Offload, Check: s.checkOffload,
 			Help: "`driver` behind which congestion control runs: off, inline; soft, a soft NIC; " +
-				"process, a\n" +
+				"process, a " +
 				"soft NIC in a process of its own. The agent is polled by a core of its own if " +
 				"--cores names one"},
 		{Name: "line-rate", Value: (*bitRate)(&s.LineRate), NoDefault: true,

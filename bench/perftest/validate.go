@@ -57,8 +57,8 @@ func (s *Settings) checkMTU(name string) error {
 
 func (s *Settings) checkGIDIndex(name string) error {
 	if s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)) {
-		return fmt.Errorf("%s %d out of range: %d --ip addresses, counted from 0", name, s.GIDIndex,
-			len(s.Addrs))
+		return fmt.Errorf("%s %d out of range [0, %d): want the index of an --ip address", name,
+			s.GIDIndex, max(1, len(s.Addrs)))
 	}
 	return nil
 }
@@ -111,11 +111,14 @@ func (s *Settings) validateDepths(p *problems) {
 	p.when(s.PostList > s.TxDepth, "--post_list %d: want at most --tx-depth %d", s.PostList,
 		s.TxDepth)
 	p.when(s.CQMod > s.TxDepth, "--cq-mod %d: want at most --tx-depth %d", s.CQMod, s.TxDepth)
+	if s.QPs < 1 || s.QPs > maxQPs {
+		return // already reported
+	}
 	p.when(s.QPs*s.TxDepth > endpoint.MaxCQDepth,
-		"--qp %d: times --tx-depth %d exceeds the %d completions of a queue", s.QPs, s.TxDepth,
+		"--qp %d, --tx-depth %d: want a product of at most %d", s.QPs, s.TxDepth,
 		endpoint.MaxCQDepth)
 	p.when(s.QPs*s.receiveDepth() > endpoint.MaxCQDepth,
-		"--qp %d: times --rx-depth %d exceeds the %d completions of a queue", s.QPs, s.RxDepth,
+		"--qp %d, --rx-depth %d: want a product of at most %d", s.QPs, s.RxDepth,
 		endpoint.MaxCQDepth)
 	p.when(s.Queues > s.QPs, "--queues %d: want at most --qp %d", s.Queues, s.QPs)
 }
@@ -145,7 +148,8 @@ func (s *Settings) validatePort(p *problems) {
 	}
 	p.when(s.Host != "", "%s: want no server with --ib-dev %s, where both ends run in this process",
 		s.Host, s.Device)
-	p.when(s.Upstream, "--upstream: with --ib-dev %s both ends run in this process", s.Device)
+	p.when(s.Upstream, "--upstream: want a port other than %s, where both ends run in this process",
+		s.Device)
 }
 
 // validateCM checks the flags that -R excludes.
@@ -153,7 +157,8 @@ func (s *Settings) validateCM(p *problems) {
 	if !s.CM {
 		return
 	}
-	p.when(s.inProcess(), "--rdma_cm: with --ib-dev %s both ends run in this process", s.Device)
+	p.when(s.inProcess(),
+		"--rdma_cm: want a port other than %s, where both ends run in this process", s.Device)
 	p.when(s.Connection == transport.UC,
 		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,

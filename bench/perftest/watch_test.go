@@ -73,7 +73,7 @@ func TestPollGaps(t *testing.T) {
 	require.Equal(t, PollGaps{0.1, 0.8, 7}, PollGaps{0.8, 0.1, 5}.seenFrom(PollGaps{0, 0, 7}))
 }
 
-func TestPollGapsSinceALook(t *testing.T) {
+func TestPollGapsSinceTheLastLine(t *testing.T) {
 	begun := time.Now()
 	before := polled{at: begun, stalled: 10 * units.Millisecond, peerAway: units.Millisecond}
 	now := polled{at: begun.Add(100 * time.Millisecond), stalled: 93 * units.Millisecond,

@@ -8,10 +8,10 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/goroce/goroce/bench/channels"
@@ -22,6 +22,9 @@ import (
 )
 
 func main() { newProgram().Main() }
+
+// maxPriorities is the largest table that prioplus.Channels accepts.
+const maxPriorities = 256
 
 // program holds the flags and the instrument of a run.
 type program struct {
@@ -36,24 +39,20 @@ func newProgram() *perftest.Instrument {
 	p := &program{inner: "swift", wanted: channels.Wanted{Priorities: 8, Flows: 150}}
 	return &perftest.Instrument{
 		Name: "roce_channels",
-		What: "measures the parameters of PrioPlus for an idle path: base round-trip time, noise " +
-			"of the delay, A and B,\n" +
-			"and the resulting table of channels (docs/prioplus.md). Half of the messages, with " +
-			"a probe each, form a\n" +
-			"ping-pong, which determines B; the others form a stream at a tenth of the line " +
-			"rate, which shows how well the\n" +
-			"filter of two samples works on hosts that stall. It also reports whether the hosts' " +
-			"poll gaps make delays too\n" +
-			"uncertain for the channels (docs/hosts.md).",
+		What: `measures the parameters of PrioPlus for an idle path: base round-trip time, noise
+of the delay, A and B, and the resulting table of channels (docs/prioplus.md). Half of the messages,
+with a probe each, form a ping-pong, which determines B; the others form a stream at a tenth of the
+line rate, which shows how well the filter of two samples works on hosts that stall. It also reports
+whether the hosts' poll gaps make delays too uncertain for the channels (docs/hosts.md).`,
 		Messages: 40000, Flags: p.flags, Control: p.control, Report: p.report,
 	}
 }
 
 func (p *program) flags() []cli.Flag {
 	return []cli.Flag{
-		{Name: "priorities", Value: &p.wanted.Priorities,
+		{Name: "priorities", Value: &p.wanted.Priorities, Bounds: cli.Within(1, maxPriorities),
 			Help: "`number` of priorities in the table"},
-		{Name: "flows", Value: &p.wanted.Flows,
+		{Name: "flows", Value: &p.wanted.Flows, Bounds: cli.AtLeast(1),
 			Help: "`number` of flows of one priority for which A is sufficient"},
 		{Name: "cc", Value: &p.inner, Check: p.readInner,
 			Help: "`algorithm` inside PrioPlus: swift, with parameters; its W_AI determines A"},
@@ -62,7 +61,7 @@ func (p *program) flags() []cli.Flag {
 				"(docs/prioplus.md)"},
 		{Name: "base-rtt", Value: &p.baseRTT, Check: p.readBaseRTT,
 			Help: "base round-trip `time` of a full packet (default the measured minimum)"},
-		{Name: "json", Value: &p.json,
+		{Name: "json", Value: &p.json, Check: p.checkJSON,
 			Help: "write the result as JSON to this `file`, or with - to standard output in " +
 				"place of the text"},
 	}
@@ -80,7 +79,17 @@ func (p *program) readBaseRTT(name string) (err error) {
 		return nil
 	}
 	if p.gauge.BaseRTT, err = units.ParseDuration(p.baseRTT); err != nil || p.gauge.BaseRTT <= 0 {
-		return errors.Join(fmt.Errorf("%s %s: want a duration such as 12us", name, p.baseRTT), err)
+		return fmt.Errorf("%s %s: want a duration such as 12us", name, p.baseRTT)
+	}
+	return nil
+}
+
+func (p *program) checkJSON(name string) error {
+	if p.json == "" || p.json == "-" {
+		return nil
+	}
+	if _, err := os.Stat(filepath.Dir(p.json)); err != nil {
+		return fmt.Errorf("%s %s: %w", name, p.json, err)
 	}
 	return nil
 }

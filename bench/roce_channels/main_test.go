@@ -123,8 +123,8 @@ func TestServers(t *testing.T) {
 func TestBadFlags(t *testing.T) {
 	for args, says := range map[string]string{
 		"--cc dctcp": "the fluctuation of dctcp is unknown", "--cc what": `--cc what: `,
-		"--flows 0":        "fluctuation of 0 flows",
-		"--priorities 300": "n=300 is outside [1, 256]", "--options room=maybe": "room=maybe",
+		"--flows 0":        "--flows 0: want at least 1",
+		"--priorities 300": "--priorities 300: want 1 to 256", "--options room=maybe": "room=maybe",
 		"--base-rtt 0s": "--base-rtt 0s: want a duration",
 		"--base-rtt x":  "--base-rtt x: want", "-n 2": "--iters 2: want 5 to",
 		"-m 1000": "--mtu 1000", "a b": "a b: want at most one server",

@@ -166,7 +166,7 @@ func (s *settings) readMTU(name string, n int) error {
 
 func (s *settings) readTimeout(name, text string) (err error) {
 	if s.Timeout, err = units.ParseDuration(text); err != nil || s.Timeout <= 0 {
-		return errors.Join(fmt.Errorf("%s %s: want a duration such as 10s", name, text), err)
+		return fmt.Errorf("%s %s: want a duration such as 10s", name, text)
 	}
 	return nil
 }

@@ -63,22 +63,23 @@ func TestAdvert(t *testing.T) {
 func TestSettings(t *testing.T) {
 	for line, says := range map[string]string{
 		"":                                        "want either -s (server) or -c (client)",
-		"-s -c -d loop:":                          "either -s",
-		"-c -d loop:":                             "want the server's address",
-		"-c -a example -d loop:":                  "-a: ",
+		"-s -c -d null:":                          "either -s",
+		"-s -d loop:":                             "-d loop:: want a port to another",
+		"-c -d null:":                             "want the server's address",
+		"-c -a example -d null:":                  "-a: ",
 		"-c -a 10.0.0.1":                          "-d: want a port",
-		"-c -P -a 10.0.0.1 -d loop:":              "-P: only for the server",
-		"-s -d loop: -S 25":                       "-S 25: want 26 to 65535",
-		"-s -d loop: -S 65536":                    "-S 65536",
-		"-s -d loop: -C -1":                       "-C -1",
-		"-s -d loop: -p 65536":                    "65536",
-		"-s -d loop: --ip 10.0.0.1":               "such as 10.0.0.1/24",
-		"-s -d loop: --gateway there":             "--gateway",
-		"-s -d loop: what":                        `unexpected argument "what"`,
-		"-s -d loop: --idle doze":                 "doze",
-		"-s -d loop: --ip 10.0.0.1/24 --nonsense": "unknown flag",
-		"-s -d loop: --cc quick":                  `--cc: unknown algorithm "quick"`,
-		"-s -d loop: --cc hpcc":                   "--cc: hpcc needs INT",
+		"-c -P -a 10.0.0.1 -d null:":              "-P: only for the server",
+		"-s -d null: -S 25":                       "-S 25: want 26 to 65535",
+		"-s -d null: -S 65536":                    "-S 65536",
+		"-s -d null: -C -1":                       "-C -1",
+		"-s -d null: -p 65536":                    "65536",
+		"-s -d null: --ip 10.0.0.1":               "such as 10.0.0.1/24",
+		"-s -d null: --gateway there":             "--gateway",
+		"-s -d null: what":                        `unexpected argument "what"`,
+		"-s -d null: --idle doze":                 "doze",
+		"-s -d null: --ip 10.0.0.1/24 --nonsense": "unknown flag",
+		"-s -d null: --cc quick":                  `--cc: unknown algorithm "quick"`,
+		"-s -d null: --cc hpcc":                   "--cc: hpcc needs INT",
 	} {
 		_, err := parse(strings.Fields(line), io.Discard)
 		require.ErrorContains(t, err, says, "%q", line)
@@ -112,7 +113,7 @@ func ends(t *testing.T) (server, client *goroce.Host) {
 // serving runs a server until its client has left, or until stop is called.
 func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (done chan error,
 	stop func()) {
-	s, err := parse(strings.Fields("-s -d loop: "+flags), io.Discard)
+	s, err := parse(strings.Fields("-s -d null: "+flags), io.Discard)
 	require.NoError(t, err)
 	ctx, stop := context.WithTimeout(context.Background(), 20*time.Second)
 	t.Cleanup(stop)
@@ -122,7 +123,7 @@ func serving(t *testing.T, host *goroce.Host, flags string, stdout io.Writer) (d
 }
 
 func pinging(t *testing.T, server, client *goroce.Host, flags string, stdout io.Writer) error {
-	s, err := parse(strings.Fields(fmt.Sprintf("-c -d loop: -a %v %s", server.Addrs()[0].Addr(),
+	s, err := parse(strings.Fields(fmt.Sprintf("-c -d null: -a %v %s", server.Addrs()[0].Addr(),
 		flags)), io.Discard)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)

@@ -95,7 +95,7 @@ func (s *settings) pingFlags(w *words) []cli.Flag {
 
 func (s *settings) portFlags(w *words) []cli.Flag {
 	return []cli.Flag{
-		{Name: "device", Short: "d", Value: &s.device,
+		{Name: "device", Short: "d", Value: &s.device, Check: s.checkDevice,
 			Help: "`URL` of the port, such as af_packet:eth0, memif:/path/sock, pci:0000:3b:00.0"},
 		{Name: "ip", Value: &w.addrs,
 			Check: func(name string) (err error) {
@@ -142,6 +142,13 @@ func parse(args []string, out io.Writer) (*settings, error) {
 		return nil, errors.New("-d: want a port such as af_packet:eth0")
 	}
 	return s, table.Validate()
+}
+
+func (s *settings) checkDevice(name string) error {
+	if strings.HasPrefix(s.device, "loop:") {
+		return fmt.Errorf("%s %s: want a port to another process or host", name, s.device)
+	}
+	return nil
 }
 
 func (s *settings) parseControl(name, text string) error {

@@ -149,7 +149,7 @@ func (b *box) serve(conn net.Conn, config *ssh.ServerConfig) {
 				}
 				r.Reply(true, nil) //nolint:errcheck
 				input, _ := io.ReadAll(channel)
-				out, status := b.hear(command.Text, string(input))
+				out, status := b.execute(command.Text, string(input))
 				io.WriteString(channel,
 					out) //nolint:errcheck
 				channel.SendRequest("exit-status", false,
@@ -160,7 +160,7 @@ func (b *box) serve(conn net.Conn, config *ssh.ServerConfig) {
 	}
 }
 
-func (b *box) hear(command, input string) (string, uint32) {
+func (b *box) execute(command, input string) (string, uint32) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.received = append(b.received, command+"\n"+input)

@@ -151,7 +151,7 @@ func TestInitOnceAndRegister(t *testing.T) {
 	}
 }
 
-func TestCallExplains(t *testing.T) {
+func TestCallWrapsErrors(t *testing.T) {
 	require.NoError(t, Call("x", func() error { return nil }))
 	err := Call("do it", func() error { return os.ErrInvalid })
 	require.ErrorIs(t, err, os.ErrInvalid)

@@ -52,7 +52,8 @@ func Register(cpu int) (*Thread, error) {
 		C.get_mask(&t.mask)
 		if rc := C.pin(C.int(cpu)); rc != 0 {
 			runtime.UnlockOSThread()
-			return nil, fmt.Errorf("eal: pin thread to CPU %d: %w", cpu, syscall.Errno(-rc))
+			return nil, fmt.Errorf("eal: pin thread to CPU %d: %w; "+
+				"want a CPU that this process may use", cpu, syscall.Errno(-rc))
 		}
 		t.pinned = true
 	}

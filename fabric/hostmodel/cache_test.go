@@ -130,9 +130,9 @@ func TestBacklogAndRecycling(t *testing.T) {
 	}
 }
 
-// TestWalkTakesItsPart checks that a program that walks half a cache's size occupies half of the
-// cache.
-func TestWalkTakesItsPart(t *testing.T) {
+// TestWalkOccupiesItsShare checks that a program that walks half a cache's size occupies half of
+// the cache.
+func TestWalkOccupiesItsShare(t *testing.T) {
 	for u, misses := range map[float64]float64{.45: 0, .55: .82, .7: 1} {
 		assert.InDelta(t, misses, lagging(t, 4*1024*16, LIFO, u, units.MiB/2), 0.02, u)
 	}

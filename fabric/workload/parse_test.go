@@ -34,7 +34,7 @@ func TestParseSizes(t *testing.T) {
 	assert.Equal(t, 64*units.KiB, d.Quantile(0.5))
 }
 
-func TestParseSizesSaysWhatIsWrong(t *testing.T) {
+func TestParseSizesErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "empty table"},
 		{"# nothing\n\n", "empty table"},

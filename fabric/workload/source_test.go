@@ -107,7 +107,7 @@ func TestStartClassAndCount(t *testing.T) {
 	}
 }
 
-func TestTrafficThatCannotBe(t *testing.T) {
+func TestImpossibleTraffic(t *testing.T) {
 	sizes := Fixed[units.Bytes](1000)
 	for _, c := range []struct {
 		traffic interface{ Source() (Source, error) }

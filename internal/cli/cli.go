@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,18 @@ func Usage(err error) error { return UsageError{err} }
 func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if err := check(c, args); err != nil {
-			return Usage(fmt.Errorf("%w; see %s --help", err, c.CommandPath()))
+			if c.HasSubCommands() {
+				return Usage(seeHelp(c, err))
+			}
+			return Usage(seeHelp(c, fmt.Errorf("%w, want %s", err, c.UseLine())))
 		}
 		return nil
 	}
+}
+
+// seeHelp adds a reference to the command's help.
+func seeHelp(c *cobra.Command, err error) error {
+	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 }
 
 // Interruptible returns a context that ends at the first SIGINT or SIGTERM. A second one ends the
@@ -53,14 +62,17 @@ func Run(ctx context.Context, root *cobra.Command, out, errs io.Writer, args ...
 	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
 	root.SetOut(out)
 	root.SetErr(errs)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return Usage(err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return Usage(seeHelp(c, err))
+	})
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return OK
 	}
-	fmt.Fprintf(errs, "%s: %v\n", root.Name(), err)
+	name := root.Name() + ": " // also the prefix of the errors of a package of that name
+	fmt.Fprintf(errs, "%s%s\n", name, strings.TrimPrefix(err.Error(), name))
 	if errors.As(err, &UsageError{}) {
 		return Misuse
 	}

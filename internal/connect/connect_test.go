@@ -145,7 +145,7 @@ func TestExchangeAndBarrier(t *testing.T) {
 	require.ErrorContains(t, <-errs, "another end")
 }
 
-func TestWhoeverElseCalls(t *testing.T) {
+func TestClientsThatAreNotGoroce(t *testing.T) {
 	header := func(n uint32) []byte { return binary.BigEndian.AppendUint32([]byte(magic), n) }
 	for _, c := range []struct {
 		name string
@@ -179,7 +179,7 @@ func TestNothingHangs(t *testing.T) {
 }
 
 // Dial does not retry an invalid address.
-func TestDialOfNoAddress(t *testing.T) {
+func TestDialOfAnInvalidAddress(t *testing.T) {
 	for _, c := range []struct{ addr, says string }{
 		{"server-without-a-port", "missing port"},
 		{"", "missing port"},

@@ -406,7 +406,7 @@ func TestAdvertisementRules(t *testing.T) {
 	}
 }
 
-func TestOthersAnswersToOthersUpdateOnlyWhatWeKnow(t *testing.T) {
+func TestRepliesBetweenOthersUpdateOnlyKnownEntries(t *testing.T) {
 	table := newTable(t)
 	announce := arpFrame(t, 1, otherMAC, broadcastMAC, peer4, peer4)
 	require.True(t, table.Receive(announce, 0))

@@ -81,7 +81,7 @@ func TestRetransmission(t *testing.T) {
 	}
 }
 
-func TestUnwantedFallsSilent(t *testing.T) {
+func TestUnheldNeighbourIsNotSolicited(t *testing.T) {
 	table := newTable(t)
 	e := resolve(t, table, peer4, 0)
 	step := func(d units.Duration, now units.Time) units.Time {
@@ -113,7 +113,7 @@ func TestUnwantedFallsSilent(t *testing.T) {
 	assert.Equal(t, now.Add(units.Millisecond), table.Poll(now))
 }
 
-func TestWantedIsNeverGivenUp(t *testing.T) {
+func TestHeldNeighbourIsAlwaysSolicited(t *testing.T) {
 	table := newTable(t)
 	now := at(0)
 	for range 600 {

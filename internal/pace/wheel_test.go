@@ -47,7 +47,7 @@ func TestWheelRoundsUpOnly(t *testing.T) {
 }
 
 // Next no longer returns a timer that was moved to a later time or stopped.
-func TestWheelForgetsTheOldMoment(t *testing.T) {
+func TestWheelDropsTheOldTime(t *testing.T) {
 	for _, first := range []units.Duration{10 * us, 10 * ms, units.Minute} {
 		w := pace.New(0)
 		w.Set(1, units.Time(first))

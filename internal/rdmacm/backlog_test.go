@@ -33,7 +33,7 @@ func service(n int) ServiceID { return TCPService(serverPort + uint16(n)) }
 
 // ask sends a REQ with the longest timeouts and returns the connection, or nil if it is refused.
 // The program accepts at once.
-func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
+func (f *flood) request(peer netip.Addr, id uint32, service ServiceID) *Conn {
 	r := REQ{LocalID: CommID(id), Service: service, LocalQPN: wire.QPN(id),
 		LocalResponseTimeout: 31, RemoteResponseTimeout: 31,
 		MaxCMRetries: 15, MTU: 3, PKey: 0xffff, Primary: Path{LocalGID: peer, RemoteGID: serverIP,
@@ -41,7 +41,7 @@ func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
 	IPHeader{Source: peer, Destination: serverIP}.Put(r.Private[:])
 	before := len(f.conns)
 	f.Receive(serverIP, peer, Append(nil, uint64(id), &r), f.now)
-	f.hear()
+	f.receive()
 	f.emitted(f.t)
 	if len(f.conns) == before {
 		return nil
@@ -49,7 +49,7 @@ func (f *flood) ask(peer netip.Addr, id uint32, service ServiceID) *Conn {
 	return f.conns[before]
 }
 
-func (f *flood) hear() {
+func (f *flood) receive() {
 	for e, ok := f.Event(); ok; e, ok = f.Event() {
 		f.events[e.Conn] = append(f.events[e.Conn], e.Kind)
 		if e.Kind == ConnectRequest {
@@ -61,7 +61,7 @@ func (f *flood) hear() {
 
 func (f *flood) confirm(c *Conn) {
 	f.Receive(serverIP, c.peer, Append(nil, 1, &RTU{LocalID: c.remote, RemoteID: c.id}), f.now)
-	f.hear()
+	f.receive()
 }
 
 func spoofed(n int) netip.Addr { return netip.AddrFrom4([4]byte{10, 1, byte(n >> 8), byte(n)}) }
@@ -77,10 +77,10 @@ func TestFloodOfRequests(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFlood(t, 16, 128, Config{Seed: 1})
 			for i := range 10_000 {
-				f.ask(source(i), uint32(i+1), service(i%16))
+				f.request(source(i), uint32(i+1), service(i%16))
 				require.LessOrEqual(t, f.Len(), 1024-1024/activeShare)
 			}
-			c := f.ask(honest, 77, service(3))
+			c := f.request(honest, 77, service(3))
 			require.NotNil(t, c)
 			f.confirm(c)
 			assert.Equal(t, []EventKind{ConnectRequest, Established}, f.events[c])
@@ -98,12 +98,12 @@ func TestOldestMakesRoom(t *testing.T) {
 	f := newFlood(t, 1, 4, Config{Seed: 1})
 	var conns []*Conn
 	for i := range 4 {
-		conns = append(conns, f.ask(spoofed(i), uint32(i+1), service(0)))
+		conns = append(conns, f.request(spoofed(i), uint32(i+1), service(0)))
 	}
 	f.confirm(conns[0])
-	conns = append(conns, f.ask(spoofed(4), 5, service(0)))
+	conns = append(conns, f.request(spoofed(4), 5, service(0)))
 	assert.Zero(t, f.Counters().Displaced, "one is established")
-	require.NotNil(t, f.ask(spoofed(5), 6, service(0)))
+	require.NotNil(t, f.request(spoofed(5), 6, service(0)))
 	assert.EqualValues(t, 1, f.Counters().Displaced)
 	for i, want := range [][]EventKind{
 		{ConnectRequest, Established}, {ConnectRequest, Unreachable, TimewaitExit},
@@ -132,19 +132,19 @@ func TestQuotaOfASource(t *testing.T) {
 	f := newFlood(t, 2, 8, Config{Seed: 1})
 	var others []*Conn
 	for i := range 6 {
-		others = append(others, f.ask(spoofed(i), uint32(i+1), service(0)))
+		others = append(others, f.request(spoofed(i), uint32(i+1), service(0)))
 	}
 	for id := range uint32(2) {
-		require.NotNil(t, f.ask(honest, 100+id, service(0)), "there is room")
+		require.NotNil(t, f.request(honest, 100+id, service(0)), "there is room")
 	}
 	for id := range uint32(100) {
-		require.Nil(t, f.ask(honest, 200+id, service(0)))
+		require.Nil(t, f.request(honest, 200+id, service(0)))
 	}
 	for _, c := range others {
 		require.Equal(t, []EventKind{ConnectRequest}, f.events[c])
 	}
-	require.NotNil(t, f.ask(honest, 300, service(1)), "there is room with another service")
-	require.NotNil(t, f.ask(spoofed(6), 7, service(0)))
+	require.NotNil(t, f.request(honest, 300, service(1)), "there is room with another service")
+	require.NotNil(t, f.request(spoofed(6), 7, service(0)))
 	require.Equal(t, []EventKind{ConnectRequest, Unreachable, TimewaitExit}, f.events[others[0]])
 }
 
@@ -153,7 +153,7 @@ func TestTimewaitMakesRoom(t *testing.T) {
 	f := newFlood(t, 1, 8, Config{Seed: 1, MaxConns: 8}) // seven for peers
 	var conns []*Conn
 	for i := range 7 {
-		conns = append(conns, f.ask(spoofed(i), uint32(i+1), service(0)))
+		conns = append(conns, f.request(spoofed(i), uint32(i+1), service(0)))
 	}
 	f.confirm(conns[5])
 	for range 2 {
@@ -163,7 +163,7 @@ func TestTimewaitMakesRoom(t *testing.T) {
 	}
 	f.emitted(t)
 	require.Equal(t, timewait, conns[5].state)
-	require.NotNil(t, f.ask(honest, 77, service(0)))
+	require.NotNil(t, f.request(honest, 77, service(0)))
 	assert.Equal(t, []EventKind{ConnectRequest, Established, Disconnected, TimewaitExit},
 		f.events[conns[5]])
 	assert.Equal(t, []EventKind{ConnectRequest}, f.events[conns[0]])
@@ -173,16 +173,16 @@ func TestTimewaitMakesRoom(t *testing.T) {
 		}
 	}
 	f.confirm(f.conns[len(f.conns)-1])
-	require.Nil(t, f.ask(spoofed(9), 10, service(0)))
+	require.Nil(t, f.request(spoofed(9), 10, service(0)))
 }
 
 // A REP is retransmitted for at most MaxPatience, whatever the timeouts of the REQ and MRAs.
-func TestPatienceIsBounded(t *testing.T) {
+func TestREPRetransmissionIsBounded(t *testing.T) {
 	const most = 4096 * units.Nanosecond << 25
 	for name, busy := range map[string]bool{"silent": false, "asks for more time": true} {
 		t.Run(name, func(t *testing.T) {
 			f := newFlood(t, 1, 8, Config{Seed: 1})
-			c := f.ask(spoofed(1), 1, service(0))
+			c := f.request(spoofed(1), 1, service(0))
 			begun := f.now
 			for {
 				next := f.Poll(f.now)
@@ -197,7 +197,7 @@ func TestPatienceIsBounded(t *testing.T) {
 				}
 				f.emitted(t)
 			}
-			f.hear()
+			f.receive()
 			assert.Equal(t, []EventKind{ConnectRequest, Unreachable}, f.events[c])
 			assert.Equal(t, begun.Add(most), f.now)
 			assert.Empty(t, f.listeners[service(0)].halfOpen)

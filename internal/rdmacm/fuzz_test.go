@@ -62,7 +62,7 @@ func FuzzMachine(f *testing.F) {
 		require.NoError(t, m.Listen(TCPService(serverPort), 4))
 		var now units.Time
 		var conns []*Conn
-		hear := func() {
+		receive := func() {
 			for e, ok := m.Event(); ok; e, ok = m.Event() {
 				if e.Kind == ConnectRequest {
 					conns = append(conns, e.Conn)
@@ -107,7 +107,7 @@ func FuzzMachine(f *testing.F) {
 					conns = append(conns, c)
 				}
 			case 3:
-				hear()
+				receive()
 				c := pick(b)
 				if c == nil {
 					continue
@@ -131,7 +131,7 @@ func FuzzMachine(f *testing.F) {
 			}
 			check(t, m)
 		}
-		hear()
+		receive()
 		for _, c := range conns {
 			c.Disconnect(now)
 		}

@@ -208,7 +208,7 @@ func served(t *testing.T, mute bool) (*network, *Conn) {
 	n.say(1, captured()[0])
 	e, ok := n.ends[1].Event()
 	require.True(t, ok)
-	n.ends[1].hear(n, e)
+	n.ends[1].receive(n, e)
 	return n, e.Conn
 }
 
@@ -263,7 +263,7 @@ func TestStaleConnection(t *testing.T) {
 			n.ends[1].Event() // the old one's
 			e, ok := n.ends[1].Event()
 			require.True(t, ok)
-			n.ends[1].hear(n, e)
+			n.ends[1].receive(n, e)
 			n.ends[1].emitted(t)
 			c := e.Conn
 			require.NotSame(t, old, c)
@@ -497,7 +497,7 @@ func TestNotifyEstablished(t *testing.T) {
 func TestLimits(t *testing.T) {
 	n := newNetwork(t, Config{MaxConns: 20})
 	server := n.ends[1]
-	ask := func(i int) Message {
+	request := func(i int) Message {
 		req := captured()[0].(*REQ)
 		req.LocalID, req.LocalQPN = CommID(i+1), wire.QPN(i+2)
 		replies := n.say(1, req)
@@ -507,9 +507,9 @@ func TestLimits(t *testing.T) {
 		return replies[0]
 	}
 	for i := range 8 {
-		require.Nil(t, ask(i))
+		require.Nil(t, request(i))
 	}
-	assert.Equal(t, &REJ{RemoteID: 9, Reason: NoResources}, ask(8), "backlog")
+	assert.Equal(t, &REJ{RemoteID: 9, Reason: NoResources}, request(8), "backlog")
 	establish := func() {
 		for e, ok := server.Event(); ok; e, ok = server.Event() {
 			if e.Kind == ConnectRequest {
@@ -521,10 +521,10 @@ func TestLimits(t *testing.T) {
 	}
 	for i := 8; i < 18; i++ { // two places are for Connect
 		establish()
-		require.Nil(t, ask(i))
+		require.Nil(t, request(i))
 	}
 	establish()
-	assert.Equal(t, &REJ{RemoteID: 21, Reason: NoResources}, ask(20), "connections")
+	assert.Equal(t, &REJ{RemoteID: 21, Reason: NoResources}, request(20), "connections")
 	for range 2 {
 		_, err := server.Connect(clientDial(), n.now)
 		assert.NoError(t, err)

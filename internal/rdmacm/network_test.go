@@ -82,7 +82,7 @@ func (n *network) connect() *Conn {
 func (n *network) settle() {
 	for i, e := range n.ends {
 		for ev, ok := e.Event(); ok; ev, ok = e.Event() {
-			e.hear(n, ev)
+			e.receive(n, ev)
 		}
 		for d, ok := e.Emit(); ok; d, ok = e.Emit() {
 			_, m, err := Parse(d.MAD[:])
@@ -94,7 +94,7 @@ func (n *network) settle() {
 	}
 }
 
-func (e *end) hear(n *network, ev Event) {
+func (e *end) receive(n *network, ev Event) {
 	if e.other != nil {
 		e.other(ev)
 		return

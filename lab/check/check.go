@@ -88,7 +88,7 @@ func unknownResults(c *claims.Catalogue, dir, paper string) []string {
 func Complete(dir string) ([]string, error) {
 	text, err := os.ReadFile(filepath.Join(dir, "COMPLETE"))
 	if err != nil {
-		return nil, fmt.Errorf("check: list of complete papers: %w", err)
+		return nil, fmt.Errorf("check: want a directory of results, or experiments: %w", err)
 	}
 	var papers []string
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {

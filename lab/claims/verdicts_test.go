@@ -202,8 +202,8 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Error(t, back.WriteVerdicts(filepath.Join(dir, "nowhere"), "p"))
 }
 
-// TestUpdateOfWhatSmallDoesNotJudge: the reason is onlyFull, not the note of the run.
-func TestUpdateOfWhatSmallDoesNotJudge(t *testing.T) {
+// TestUpdateOfClaimsJudgedOnlyAtFullScale: the reason is onlyFull, not the note of the run.
+func TestUpdateOfClaimsJudgedOnlyAtFullScale(t *testing.T) {
 	e := withVerdicts(t, "[]").Find("p/a")
 	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}
 	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: full}

@@ -49,8 +49,8 @@ func TestPools(t *testing.T) {
 	assert.NoError(t, err)
 }
 
-// TestMistakesAreNotMissed: a misspelt name must not become an empty figure.
-func TestMistakesAreNotMissed(t *testing.T) {
+// TestMisspeltNamesAreErrors: a misspelt name must not become an empty figure.
+func TestMisspeltNamesAreErrors(t *testing.T) {
 	for want, mistake := range map[string]func(r *Results){
 		`no values "fct"`:                func(r *Results) { r.Values("fct") },
 		`no values "fct" in cell "n=1"`:  func(r *Results) { r.Cell("n=1").Values("fct") },

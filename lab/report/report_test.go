@@ -68,7 +68,7 @@ func text(t *testing.T, page string) string {
 	}
 }
 
-func TestPageTellsAll(t *testing.T) {
+func TestPageIsComplete(t *testing.T) {
 	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
@@ -120,7 +120,7 @@ func TestPageStandsAlone(t *testing.T) {
 	assert.Equal(t, got, html(t, again), "the same results make the same page")
 }
 
-func TestSVGCannotBringMarkup(t *testing.T) {
+func TestSVGCannotInjectMarkup(t *testing.T) {
 	f := picture("a.svg",
 		[]byte(`<svg xmlns="http://www.w3.org/2000/svg"><title>a "b" &lt;c&gt;</title>`+
 			`<script>alert(1)</script></svg>`))
@@ -196,7 +196,7 @@ func TestCommittedResultsAreShownAsTheyAre(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotInOrderIsSaid(t *testing.T) {
+func TestUnexpectedVerdictsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	put := func(name, text string) {
 		path := filepath.Join(dir, name)

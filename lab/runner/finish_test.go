@@ -141,9 +141,9 @@ func TestFinishWaitsForAllJobs(t *testing.T) {
 	assert.Contains(t, contents(t, dir)["claims.json"], `"commit": "c1, c2"`)
 }
 
-// TestOldResultsGo: the files of an earlier Finish are removed once there are newer records, and
-// not before.
-func TestOldResultsGo(t *testing.T) {
+// TestOldResultsAreRemoved checks that the files of an earlier Finish are removed once there are
+// newer records, and not before.
+func TestOldResultsAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	p := runDice(t, dir, experiment.Small, Options{})
 	_, err := Finish(dir, p, dice(t), &oneCode)
@@ -164,7 +164,7 @@ func TestOldResultsGo(t *testing.T) {
 		contents(t, dir))
 }
 
-func TestFailedJobsAreTold(t *testing.T) {
+func TestFailedJobsAreReported(t *testing.T) {
 	dir := t.TempDir()
 	x := *labtest.Dice
 	x.Run = func(j *experiment.Job) error {
@@ -183,9 +183,9 @@ func TestFailedJobsAreTold(t *testing.T) {
 	assert.NotContains(t, contents(t, dir), "claims.json")
 }
 
-// TestAnExperimentThatIsNotRightIsNotJudged: each mistake is reported, and there is no claims.json
+// TestInvalidExperimentIsNotJudged: each mistake is reported, and there is no claims.json
 // that might be taken for valid.
-func TestAnExperimentThatIsNotRightIsNotJudged(t *testing.T) {
+func TestInvalidExperimentIsNotJudged(t *testing.T) {
 	type results = experiment.Results
 	for want, change := range map[string]func(*experiment.Experiment){
 		"claim mean: not measured": func(x *experiment.Experiment) {

@@ -104,7 +104,7 @@ func (r *run) prepare(plans []*Plan) ([]Task, error) {
 			}
 			if f := t.load(r.Dir); f != nil && f.Error == "" && f.Code.ID == r.Code.ID {
 				r.sum.Skipped++
-				r.tell(Event{Task: t, Fraction: 1, Done: true, Skipped: true})
+				r.emit(Event{Task: t, Fraction: 1, Done: true, Skipped: true})
 				continue
 			}
 			todo = append(todo, t)
@@ -141,9 +141,9 @@ func (r *run) over(ctx context.Context) bool {
 
 // do does a task and writes its record.
 func (r *run) do(ctx context.Context, t Task) error {
-	r.tell(Event{Task: t})
+	r.emit(Event{Task: t})
 	job := experiment.NewJob(ctx, t.Cell, t.Plan.Scale, t.Seed, func(fraction float64) {
-		r.tell(Event{Task: t, Fraction: min(max(fraction, 0), 1)})
+		r.emit(Event{Task: t, Fraction: min(max(fraction, 0), 1)})
 	})
 	began := time.Now()
 	failure := catchPanic("Run", func() error { return t.Plan.Experiment.Run(job) })
@@ -165,7 +165,7 @@ func (r *run) do(ctx context.Context, t Task) error {
 		return fmt.Errorf("runner: result of %s: %w", t, err)
 	}
 	r.count(failure)
-	r.tell(Event{Task: t, Fraction: 1, Done: true, Err: failure, Seconds: seconds})
+	r.emit(Event{Task: t, Fraction: 1, Done: true, Err: failure, Seconds: seconds})
 	return nil
 }
 
@@ -185,7 +185,7 @@ func (r *run) stop(err error) {
 	r.err = errors.Join(r.err, err)
 }
 
-func (r *run) tell(e Event) {
+func (r *run) emit(e Event) {
 	if r.Watch == nil {
 		return
 	}

@@ -71,7 +71,7 @@ func (b *bench) runs(t require.TestingT, scale experiment.Scale, o Options) (Sum
 	return sum, b.ran
 }
 
-func TestRunDoesWhatIsNotDone(t *testing.T) {
+func TestRunSkipsCompletedJobs(t *testing.T) {
 	dir := t.TempDir()
 	small, full := experiment.Small, experiment.Full
 	all := []string{"c0-1", "c0-2", "c1-1", "c1-2"}
@@ -104,7 +104,7 @@ func TestRunDoesWhatIsNotDone(t *testing.T) {
 	assert.Equal(t, Summary{Total: 6, Done: 6}, sum)
 }
 
-func TestAFailedJobIsKeptAndStopsNoOther(t *testing.T) {
+func TestFailedJobIsRecordedAndOthersContinue(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(1, 2, 3)
 	b.do = func(j *experiment.Job) error {
@@ -182,7 +182,7 @@ func TestCancelStopsWhatRuns(t *testing.T) {
 	assert.Nil(t, p.Tasks[1].load(dir), "it is not kept as a failure")
 }
 
-func TestAResultThatCannotBeKeptEndsTheRun(t *testing.T) {
+func TestUnwritableResultEndsTheRun(t *testing.T) {
 	dir := t.TempDir()
 	b := newBench(1, 2, 3)
 	b.do = func(j *experiment.Job) error {

@@ -295,42 +295,42 @@ func TestAlgorithmsUnchanged(t *testing.T) {
 
 // An algorithm without RTT events gets one report per round trip, too, as marks.
 func TestPerRTTWithoutRTT(t *testing.T) {
-	var heard []cc.Kind
+	var received []cc.Kind
 	c, _ := controller(t, Config{Program: PerRTT})
-	f := c.Add(&scribe{events: cc.Events(cc.ACK, cc.ECN), heard: &heard}, 0)
+	f := c.Add(&scribe{events: cc.Events(cc.ACK, cc.ECN), received: &received}, 0)
 	c.Report(&cc.Event{Kind: cc.RTT, Flow: f}, 0) // Create
 	c.Poll(0)
 	acks(c, []cc.Flow{f}, 1, 101, 9*us, 1)
-	assert.InDelta(t, 10, len(heard), 1)
-	assert.Contains(t, heard, cc.ECN)
-	assert.NotContains(t, heard, cc.RTT)
+	assert.InDelta(t, 10, len(received), 1)
+	assert.Contains(t, received, cc.ECN)
+	assert.NotContains(t, received, cc.RTT)
 }
 
 type scribe struct {
-	events cc.EventSet
-	heard  *[]cc.Kind
+	events   cc.EventSet
+	received *[]cc.Kind
 }
 
 func (s *scribe) Events() cc.EventSet { return s.events }
 func (s *scribe) On(ev *cc.Event, _ units.Time) cc.Decision {
-	*s.heard = append(*s.heard, ev.Kind)
+	*s.received = append(*s.received, ev.Kind)
 	return cc.Decision{Window: units.MiB}
 }
 
 // A report combines all acknowledgements since the last one.
 func TestPerRTTFolds(t *testing.T) {
-	heard := &counting{}
+	received := &counting{}
 	c, _ := controller(t, Config{Program: PerRTT})
-	f := c.Add(heard, 0)
+	f := c.Add(received, 0)
 	c.Report(&cc.Event{Kind: cc.RTT, Flow: f}, 0) // Create
 	c.Poll(0)
 	acks(c, []cc.Flow{f}, 1, 101, 9*us, 0)
-	assert.EqualValues(t, 100, heard.packets+int(c.flows[f].machine.report[reportPackets]))
-	assert.InDelta(t, 10, heard.events, 1)
-	before := heard.events
+	assert.EqualValues(t, 100, received.packets+int(c.flows[f].machine.report[reportPackets]))
+	assert.InDelta(t, 10, received.events, 1)
+	before := received.events
 	c.Report(&cc.Event{Kind: cc.OOO, Flow: f}, at(101))
 	c.Poll(at(101))
-	assert.Greater(t, heard.events, before, "a loss is reported at once")
+	assert.Greater(t, received.events, before, "a loss is reported at once")
 	c.Report(&cc.Event{Kind: cc.CNP, Flow: f}, at(102))
 	acks(c, []cc.Flow{f}, 103, 120, 9*us, 0)
 	assert.Zero(t, c.Counters().Malformed)
@@ -347,9 +347,9 @@ func (c *counting) On(ev *cc.Event, _ units.Time) cc.Decision {
 
 // With an agent that is too slow the ring fills, and reports are lost with all they counted.
 func TestSlowAgentLosesReports(t *testing.T) {
-	heard := &counting{}
+	received := &counting{}
 	c, agent := controller(t, Config{Ring: 256, Service: 4 * us})
-	f := c.Add(heard, 0)
+	f := c.Add(received, 0)
 	c.Report(&cc.Event{Kind: cc.RTT, Flow: f}, 0)
 	for now := range 20 {
 		c.Poll(at(now)) // Ready, Create
@@ -363,7 +363,7 @@ func TestSlowAgentLosesReports(t *testing.T) {
 		c.Poll(at(now))
 	}
 	assert.EqualValues(t, n.Reports, agent.Counters().Reports)
-	assert.Equal(t, int(n.Reports), heard.packets)
+	assert.Equal(t, int(n.Reports), received.packets)
 }
 
 func TestConfigs(t *testing.T) {

@@ -120,7 +120,7 @@ func TestSamplerThrottles(t *testing.T) {
 }
 
 // An algorithm that reacts to marks reacts to a congested host, through the agent.
-func TestHostCongestionIsMarks(t *testing.T) {
+func TestHostCongestionIsReportedAsMarks(t *testing.T) {
 	c, err := nicoffload.NewShared(nicoffload.Config{}, nicoffload.AgentConfig{}, nil, 0)
 	require.NoError(t, err)
 	spec, err := cc.Parse("idctcp")

@@ -91,7 +91,7 @@ func (s Spec) String() string {
 }
 
 // Template is the RTT template of DOCA PCC. One probe is outstanding at a time, and only its round
-// trip changes the rate; a CNP or a NACK is remembered until then.
+// trip changes the rate; a CNP or a NACK is kept until then.
 type Template struct {
 	Params
 	line units.BitRate

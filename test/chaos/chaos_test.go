@@ -131,3 +131,13 @@ func TestFailuresAreReported(t *testing.T) {
 		require.Regexp(t, `^FAIL +`+name+` .*(`+want+`)`, line)
 	}
 }
+
+func TestMatching(t *testing.T) {
+	all, err := matching("")
+	require.NoError(t, err)
+	require.Len(t, all, len(campaigns))
+	_, err = matching("no-such-campaign")
+	require.ErrorContains(t, err, "-run no-such-campaign matches no campaign")
+	_, err = matching("[")
+	require.ErrorContains(t, err, "-run: error parsing regexp")
+}

@@ -37,21 +37,23 @@ func main() {
 		}
 		os.Exit(exitUsage)
 	}
-	names, err := regexp.Compile(*pattern)
-	if err == nil && flags.NArg() > 0 {
-		err = fmt.Errorf("chaos: unexpected arguments %q, want flags only", flags.Args())
-	}
-	if err == nil && s.rounds < 0 {
-		err = fmt.Errorf("chaos: -rounds %d: want at least 1, or 0 for the default", s.rounds)
+	selected, err := matching(*pattern)
+	switch {
+	case err != nil:
+	case flags.NArg() > 0:
+		err = fmt.Errorf("unexpected arguments %q, want flags only", flags.Args())
+	case s.rounds < 0:
+		err = fmt.Errorf("-rounds %d: want at least 1, or 0 for the default", s.rounds)
+	case s.stallLimit <= 0:
+		err = fmt.Errorf("-patience %v: want more than 0", s.stallLimit)
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
+		fmt.Fprintln(os.Stderr, "chaos:", err)
 		os.Exit(exitUsage)
 	}
 	failed := 0
-	for _, c := range campaigns {
+	for _, c := range selected {
 		switch {
-		case !names.MatchString(c.name):
 		case *list:
 			fmt.Printf("%-16s %s; %d rounds, %d with -full\n", c.name, c.about, c.rounds, c.full)
 		case !s.runCampaign(c):
@@ -61,4 +63,22 @@ func main() {
 	if failed > 0 {
 		os.Exit(exitFailed)
 	}
+}
+
+// matching returns the campaigns whose names match a regexp. It is an error if there are none.
+func matching(pattern string) ([]campaign, error) {
+	names, err := regexp.Compile(pattern)
+	if err != nil {
+		return nil, fmt.Errorf("-run: %w", err)
+	}
+	var selected []campaign
+	for _, c := range campaigns {
+		if names.MatchString(c.name) {
+			selected = append(selected, c)
+		}
+	}
+	if len(selected) == 0 {
+		return nil, fmt.Errorf("-run %s matches no campaign; -list prints the names", pattern)
+	}
+	return selected, nil
 }

@@ -99,7 +99,7 @@ func TestGuest(t *testing.T) {
 		(&program{line: []string{"echo"}, place: slow.place}).String())
 }
 
-func TestGuestEndsWhatTakesTooLong(t *testing.T) {
+func TestGuestEndsCommandsThatTakeTooLong(t *testing.T) {
 	o, err := newGuest(t).start(time.Second, "sleep 60").wait(soon(t))
 	require.NoError(t, err)
 	require.Equal(t, 124, o.code)

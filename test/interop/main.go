@@ -97,7 +97,9 @@ func parse(args []string) (options, error) {
 	case o.figures && (o.differential || o.replay != ""):
 		err = errors.New("-figures and -differential: want only one of them")
 	default:
-		o.run, err = regexp.Compile(*pattern)
+		if o.run, err = regexp.Compile(*pattern); err != nil {
+			err = fmt.Errorf("-run: %w", err)
+		}
 	}
 	o.full = *size == "full"
 	o.differential = o.differential || o.replay != ""
@@ -117,12 +119,17 @@ func (o *options) differentialFlags(f *flag.FlagSet) {
 // do executes the command line and returns the exit code.
 func do(ctx context.Context, o options) (int, error) {
 	s := selection(o)
+	if s.empty() && !o.figures && !o.differential {
+		return exitUsage, fmt.Errorf("-run %v matches nothing; -list prints the names", o.run)
+	}
 	if o.list {
 		s.list(os.Stdout)
 		return exitOK, nil
 	}
-	if s.empty() && !o.figures && !o.differential {
-		return exitUsage, fmt.Errorf("-run %v matches nothing; -list prints the names", o.run)
+	if o.replay != "" {
+		if _, err := os.Stat(o.replay); err != nil {
+			return exitUsage, fmt.Errorf("-replay: %w", err)
+		}
 	}
 	root, err := checkout()
 	if err != nil {

@@ -42,7 +42,7 @@ func (r *run) all(ctx context.Context, s selected) {
 			return
 		}
 		r.trials = append(r.trials, t)
-		r.tell(c.String(), t.took, t.err, t.remarks())
+		r.report(c.String(), t.took, t.err, t.remarks())
 		r.show(t.err, c.String(), t.ours, t.theirs)
 		if t.err != nil {
 			if r.broken = reachable(); r.broken != nil {
@@ -59,7 +59,7 @@ func (r *run) all(ctx context.Context, s selected) {
 			return
 		}
 		r.hostiles = append(r.hostiles, e)
-		r.tell(h.name, e.took, e.err, e.said)
+		r.report(h.name, e.took, e.err, e.said)
 		r.show(e.err, h.name, e.programs...)
 	}
 	for _, p := range s.probeds {
@@ -71,20 +71,20 @@ func (r *run) all(ctx context.Context, s selected) {
 			return
 		}
 		r.probings = append(r.probings, x)
-		r.tell(p.name, x.took, x.err, x.said)
+		r.report(p.name, x.took, x.err, x.said)
 		r.show(x.err, p.name, x.ours, x.theirs)
 	}
 	r.complete = s.all
 	if s.impaired() && s.all {
-		r.tell("impaired/recoveries", 0, r.recoveries(), "")
+		r.report("impaired/recoveries", 0, r.recoveries(), "")
 	}
 }
 
 // failures returns the directory for the outputs of failed tests.
 func (r *run) failures() string { return filepath.Join(r.lab.root, ".cache/interop/failed") }
 
-// tell prints a line of the table.
-func (r *run) tell(name string, took time.Duration, err error, remarks string) {
+// report prints a line of the table.
+func (r *run) report(name string, took time.Duration, err error, remarks string) {
 	verdict := "ok  "
 	if err != nil {
 		verdict = "FAIL"

@@ -46,8 +46,11 @@ pairs (hostile). Modes combine: -mode lossy,selective,hostile. See docs/soak.md.
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("soak: unexpected arguments %q, want flags only", flags.Args())
 	}
-	if err == nil && (r.seeds < 1 || r.workers < 1) {
-		err = fmt.Errorf("soak: -seeds %d and -j %d must be at least 1", r.seeds, r.workers)
+	if err == nil && r.seeds < 1 {
+		err = fmt.Errorf("soak: -seeds %d: want at least 1", r.seeds)
+	}
+	if err == nil && r.workers < 1 {
+		err = fmt.Errorf("soak: -j %d: want at least 1", r.workers)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -118,7 +118,7 @@ func TestWorkedSRC(t *testing.T) {
 	assert.Equal(t, aReport, extension.Report(p.Body()))
 }
 
-func TestSRCGoesBack(t *testing.T) {
+func TestSRCGoesToTheSender(t *testing.T) {
 	var tagged Template
 	require.NoError(t,
 		tagged.Set(Address{Src: sourceOf(aTemplate(t, true)),

@@ -6,14 +6,9 @@ import "encoding/binary"
 
 func be16(b []byte) uint16 { return binary.BigEndian.Uint16(b) }
 func be32(b []byte) uint32 { return binary.BigEndian.Uint32(b) }
-func be64(b []byte) uint64 { return binary.BigEndian.Uint64(b) }
 
 func putBE16(b []byte, v uint16) { binary.BigEndian.PutUint16(b, v) }
 func putBE32(b []byte, v uint32) { binary.BigEndian.PutUint32(b, v) }
-func putBE64(b []byte, v uint64) { binary.BigEndian.PutUint64(b, v) }
 
 // be24 reads the lower 24 bits of a word whose upper 8 are another field.
 func be24(b []byte) uint32 { return be32(b) & (1<<24 - 1) }
-
-// putBE24 writes the lower 24 bits of a word and leaves its first byte alone.
-func putBE24(b []byte, v uint32) { putBE32(b, uint32(b[0])<<24|v&(1<<24-1)) }

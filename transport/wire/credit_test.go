@@ -61,7 +61,7 @@ func TestWorkedCredit(t *testing.T) {
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
 }
 
-func TestCreditsSayWhatWasSet(t *testing.T) {
+func TestCreditsRoundTrip(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		var p Packet
 		require.NoError(t, p.Parse(aCredit(t, v6)))

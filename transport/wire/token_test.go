@@ -66,7 +66,7 @@ func TestWorkedToken(t *testing.T) {
 	assert.Equal(t, hex.EncodeToString(frame), hex.EncodeToString(room[:total]))
 }
 
-func TestRTSAndTokenSayWhatWasSet(t *testing.T) {
+func TestRTSAndTokenRoundTrip(t *testing.T) {
 	for _, v6 := range []bool{false, true} {
 		var p Packet
 		require.NoError(t, p.Parse(anRTS(t, v6)))

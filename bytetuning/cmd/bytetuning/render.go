@@ -31,6 +31,10 @@ Dialects: ` + strings.Join(dialect.Names(), ", ") + `.
 --from reads another dialect instead of intents.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, files []string) error {
+			if to == "" {
+				return cli.Usage(fmt.Errorf("render: want --dialect, one of %s",
+					strings.Join(dialect.Names(), ", ")))
+			}
 			d, err := dialect.Lookup(to)
 			if err != nil {
 				return cli.Usage(err)

@@ -135,6 +135,11 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	if err != nil {
 		return err
 	}
+	for _, name := range t.compare {
+		if _, _, err := start(name, layers, path); err != nil {
+			return cli.Usage(fmt.Errorf("--compare: %w", err))
+		}
+	}
 	objective := t.objective
 	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: startPoint,
 		Energy: objective.Energy, Seed: t.seed})

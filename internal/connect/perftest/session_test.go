@@ -371,7 +371,7 @@ func TestCancel(t *testing.T) {
 
 // At the end, a perftest server sends the last keys and "done" together and closes; the connection
 // may break. This is a successful end.
-func TestFarewell(t *testing.T) {
+func TestServerClosesAfterDone(t *testing.T) {
 	says, hears := messages(t, stream(t, "send-bw", "server")), messages(t,
 		stream(t, "send-bw", "client"))
 	last := len(says) - 2

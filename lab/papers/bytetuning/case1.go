@@ -61,9 +61,9 @@ var case1 = &experiment.Experiment{
 	},
 }
 
-// psNetwork is figure 2's: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s below two
-// leaves, and those at 200 Gb/s below a spine. The servers are in the first rack, with what workers
-// there are over.
+// psNetwork is the network of figure 2: hosts at 25 Gb/s below four ToR switches, these at 100 Gb/s
+// below two leaves, and those at 200 Gb/s below a spine. The servers and the remaining workers are
+// in the first rack.
 type psNetwork struct {
 	scale            experiment.Scale
 	config           fabric.SwitchConfig // of leaves
@@ -142,7 +142,7 @@ func runCase1(j *experiment.Job) error {
 		if pushes, pulls, err = p.train(s, message); err != nil {
 			s.Errors = append(s.Errors, err)
 		}
-		// the only queue that stands: a frame that makes the leaf pause comes here
+		// the only standing queue: a frame that makes the leaf pause is queued here
 		p.down.Watch(0, func(_ units.Time, length units.Bytes) {
 			if now := pausesOf(p.leaf); now > pauses {
 				if length < w.Kmax {

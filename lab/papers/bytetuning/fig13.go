@@ -16,7 +16,7 @@ type timing struct {
 
 func (t timing) String() string { return fmt.Sprintf("%d/%d", t.Cut/us, t.CNP/us) }
 
-// nothing stands for a time of 0 where 0 means a default.
+// nothing replaces a time of 0 where 0 means a default.
 const nothing = units.Nanosecond
 
 // fig13: two senders to one of the two hosts of a NIC, whose NIC-ECN is tuned for each timing of

@@ -52,7 +52,7 @@ func TestPace(t *testing.T) {
 
 // Packets are at the server or in flight in either direction, and nowhere else; a ring never
 // overflows, and credits keep unconsumed data within the cache.
-func TestBooks(t *testing.T) {
+func TestPacketConservation(t *testing.T) {
 	for _, v := range []variant{plain, carcOf("rr"), carcOf("oneway"), carcOf("oneway").inFIFO()} {
 		m := server(t, v, 100*gbps, 500)
 		onTheWay := 0

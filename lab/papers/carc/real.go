@@ -175,8 +175,8 @@ type consumer struct {
 	err     error
 
 	// Messages that were read, and those reported to the granter: as arrived and as consumed.
-	at, seen, told uint64
-	sum            uint64
+	at, seen, reported uint64
+	sum                uint64
 }
 
 func (c *consumer) run() {
@@ -189,7 +189,7 @@ func (c *consumer) run() {
 		if measures && now.Sub(start) > c.lasts || now.Sub(c.x.began) > time.Minute {
 			break
 		}
-		c.tell(have)
+		c.report(have)
 		if have == c.at || c.behind > 0 && have-c.at < uint64(c.behind)+burst {
 			wait(&spins)
 			continue
@@ -228,14 +228,14 @@ func (c *consumer) round(n uint64) {
 	}
 }
 
-// tell reports to the granter what arrived and what was consumed since the round before, and sends
-// its notices.
-func (c *consumer) tell(have uint64) {
+// report reports to the granter what arrived and what was consumed since the previous round, and
+// sends its control messages.
+func (c *consumer) report(have uint64) {
 	if c.granter == nil {
 		return
 	}
 	now := c.x.now()
-	for ; c.told < c.at; c.told++ {
+	for ; c.reported < c.at; c.reported++ {
 		c.granter.Consumed(realMessage, now)
 	}
 	for ; c.seen < have; c.seen++ {

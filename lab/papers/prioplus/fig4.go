@@ -26,7 +26,7 @@ var fig4 = &experiment.Experiment{
 		config.Interval, config.Jitter = bin, 0
 		watched := watch{from: 200 * units.Microsecond}
 		r, err := config.Run(j.Context(), []sim.Flow{
-			{Control: low, OnEvent: watched.heard},
+			{Control: low, OnEvent: watched.received},
 			{Start: units.Millisecond, Bytes: 12_000_000, Control: high},
 			{Start: 4 * units.Millisecond, Bytes: 12_000_000, Control: high},
 		})
@@ -103,7 +103,7 @@ type sending struct {
 	bytes units.Bytes
 }
 
-func (w *watch) heard(ev *cc.Event, a cc.Algorithm, at units.Duration) {
+func (w *watch) received(ev *cc.Event, a cc.Algorithm, at units.Duration) {
 	if delay, ok := ev.FabricDelay(); ok {
 		w.delay.Add(at.Seconds(), delay.Seconds())
 	}

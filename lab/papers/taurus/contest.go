@@ -192,7 +192,7 @@ func (c contest) run(j *experiment.Job) (*outcome, error) {
 	out := &outcome{Goodput: received.Mean(from, to), Queue: queue.Mean(from, to)}
 	for _, m := range r.Requests[timed].Done {
 		if m.Posted >= warm {
-			out.Latency = append(out.Latency, (m.Took() - answerTime(l)).Seconds())
+			out.Latency = append(out.Latency, (m.Took() - ackTime(l)).Seconds())
 		}
 	}
 	out.Pauses = float64(r.Simulation.Net.Host(target).NIC().Stats().Pauses)
@@ -216,12 +216,12 @@ func observe(s *sim.Simulation, host int, received func() uint64) (queue, rate *
 // depth is how many messages of a writer are outstanding: a MiB, and two at least.
 func (c contest) depth() int { return max(2, int(units.MiB/c.Bytes)) }
 
-// answerTime is how long an ACK takes to come back on links that are empty.
-func answerTime(l fabric.Link) units.Duration {
+// ackTime is the time that an ACK takes to return over empty links.
+func ackTime(l fabric.Link) units.Duration {
 	return 2 * (l.Delay + l.Rate.Duration(sim.Overhead+wire.AETHLen))
 }
 
-// runContest takes down what came of a contest.
+// runContest records the result of a contest.
 func runContest(j *experiment.Job) error {
 	c := j.Params.(contest)
 	out, err := contests.Of(j, c, func() (*outcome, error) { return c.run(j) })

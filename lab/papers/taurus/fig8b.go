@@ -128,11 +128,11 @@ func (s *sums) over(all sums) float64 {
 // measureReports counts messages of contenders, and sums what they carried.
 func measureReports(j *experiment.Job) error {
 	var all []*contender
-	var heard []*sums
+	var received []*sums
 	if err := eachAggregation(func(name string, flows int, a nicoffload.Aggregation) error {
 		total := &sums{}
 		c, err := newTaurus(name, flows, feedbackRate, a, total.counted("idctcp"))
-		all, heard = append(all, c), append(heard, total)
+		all, received = append(all, c), append(received, total)
 		return err
 	}); err != nil {
 		return err
@@ -150,7 +150,7 @@ func measureReports(j *experiment.Job) error {
 			f.acknowledge(0, wall())
 			c.agent.Poll(wall())
 		}
-		j.Value("delivered", heard[i].over(f.sent))
+		j.Value("delivered", received[i].over(f.sent))
 	}
 	return nil
 }
@@ -162,8 +162,8 @@ func countReports(j *experiment.Job, name string, flows int, a nicoffload.Aggreg
 	if err != nil {
 		return err
 	}
-	heard := &sums{}
-	f, err := newFeedback(c, flows, heard.counted("idctcp"), 0)
+	received := &sums{}
+	f, err := newFeedback(c, flows, received.counted("idctcp"), 0)
 	if err != nil {
 		return err
 	}
@@ -178,6 +178,6 @@ func countReports(j *experiment.Job, name string, flows int, a nicoffload.Aggreg
 		c.Poll(now)
 	}
 	j.Value(name+" messages", float64(c.Agent().Counters().Messages-before)/ms.Seconds())
-	j.Value("delivered", heard.over(f.sent))
+	j.Value("delivered", received.over(f.sent))
 	return nil
 }

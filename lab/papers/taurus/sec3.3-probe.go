@@ -88,37 +88,37 @@ func spoil(net *fabric.Network) error {
 	return nil
 }
 
-// newest takes down the round trips that are heard, and whether each is of a probe that left after
-// those before.
+// newest records the round trips of probes that returned, and counts those of probes that left
+// before an earlier result's.
 type newest struct {
 	j         *experiment.Job
 	left      units.Time
-	heard     int
+	received  int
 	reversals int
 }
 
-func (n *newest) hear(delay units.Duration, now units.Time) {
+func (n *newest) receive(delay units.Duration, now units.Time) {
 	left := now.Add(-delay)
-	if n.heard++; n.heard > 1 && !left.After(n.left) {
+	if n.received++; n.received > 1 && !left.After(n.left) {
 		n.reversals++
 	}
 	n.left = left
-	if n.heard%20 == 0 {
+	if n.received%20 == 0 {
 		n.j.Value("rtt", delay.Seconds())
 	}
 }
 
-// besideData has a NIC's collector attach probes to packets that leave at 400 Gb/s. Data stays at
-// home: the fields cross the network in PROBEs, and come back in PROBE_ACKs.
+// besideData has a NIC's collector attach probes to packets that leave at 400 Gb/s. No data
+// crosses the network: the fields travel in PROBEs and return in PROBE_ACKs.
 func besideData(j *experiment.Job, p probing) error {
 	nic, err := openFlows(1, nicoffload.Binding{}, nicoffload.Immediate, 0)
 	if err != nil {
 		return err
 	}
-	heard := &newest{j: j}
+	received := &newest{j: j}
 	agent, err := agentOf(nic,
 		&listener{events: cc.Events(cc.RTT), on: func(ev *cc.Event, now units.Time) cc.Decision {
-			heard.hear(ev.Delay, now)
+			received.receive(ev.Delay, now)
 			return cc.Decision{Window: mtu}
 		}}, nicoffload.Binding{Events: cc.Events(cc.RTT), ProbePackets: p.Packets,
 			ProbeEvery: p.Every})
@@ -152,8 +152,8 @@ func besideData(j *experiment.Job, p probing) error {
 		return err
 	}
 	j.Value("sent", float64(p.Probes))
-	j.Value("heard", float64(heard.heard))
-	j.Value("reversals", float64(heard.reversals))
+	j.Value("heard", float64(received.received))
+	j.Value("reversals", float64(received.reversals))
 	j.Value("dropped", float64(nic.Counters().ProbesLate))
 	j.Value("late", float64(from.late))
 	j.Value("field", float64(to.field))
@@ -248,7 +248,7 @@ func (p *prober) send(op wire.Opcode, body func([]byte)) {
 
 // onCommand has the transport send a probe as soon as the one before was answered, or is lost.
 func onCommand(j *experiment.Job, n int) error {
-	heard := &newest{j: j}
+	received := &newest{j: j}
 	sent := 1
 	asks := &listener{events: cc.Events(cc.RTT, cc.RTO), first: cc.Decision{Hold: true, Window: mtu,
 		ProbeAt: 1}}
@@ -256,7 +256,7 @@ func onCommand(j *experiment.Job, n int) error {
 		d := asks.first
 		if ev.Probe {
 			if ev.Kind == cc.RTT {
-				heard.hear(ev.Delay, now)
+				received.receive(ev.Delay, now)
 			}
 			sent++
 			d.ProbeAt = now
@@ -279,8 +279,8 @@ func onCommand(j *experiment.Job, n int) error {
 		return err
 	}
 	j.Value("sent", float64(sent))
-	j.Value("heard", float64(heard.heard))
-	j.Value("reversals", float64(heard.reversals))
+	j.Value("heard", float64(received.received))
+	j.Value("reversals", float64(received.reversals))
 	j.Value("dropped", float64(r.Simulation.Nodes[0].Endpoint.Stats().DropStaleProbe))
 	j.Value("late", 0)
 	return nil
@@ -311,7 +311,7 @@ func segments(j *experiment.Job) error {
 		return err
 	}
 	stamped := map[wire.PSN][]extension.INTRecord{}
-	cut, heard, mismatches, beyond := nicoffload.Extraction{ID: segmentID,
+	cut, received, mismatches, beyond := nicoffload.Extraction{ID: segmentID,
 		Packet: nicoffload.PacketAck}, 0, 0, 0
 	frame := 0
 	arrived := func(p *wire.Packet, _ units.Time) {
@@ -337,7 +337,7 @@ func segments(j *experiment.Job) error {
 		agent.Poll(now)
 	}
 	if err := agent.Parse(segmentID, func(segment []byte, _ *cc.Event) error {
-		heard++
+		received++
 		beyond = max(beyond, abs(len(segment)-int(cut.Length)))
 		echo := extension.INTEcho(segment)
 		if !slices.Equal(records(echo.Records(), echo.Record), stamped[wire.PSN(echo.PSN())]) {
@@ -350,14 +350,14 @@ func segments(j *experiment.Job) error {
 	s := twoHosts(hpcc)
 	s.Seed, s.Hosts.Cold, s.Until = j.Seed, true, 2*ms
 	s.Hosts.Wrap = func(host int, p packet.Port) packet.Port {
-		return &tap{Port: p, hear: []func(*wire.Packet, units.Time){acknowledged, arrived}[host]}
+		return &tap{Port: p, receive: []func(*wire.Packet, units.Time){acknowledged, arrived}[host]}
 	}
 	s.Workload.Flows = []sim.Flow{{From: 0, To: 1, Bytes: 40_000_000}}
 	_, ran := s.Run(j.Context())
 	if err := errors.Join(ran, err); err != nil {
 		return err
 	}
-	j.Value("segments", float64(heard))
+	j.Value("segments", float64(received))
 	j.Value("mismatches", float64(mismatches))
 	j.Value("beyond", float64(beyond))
 	j.Value("length", float64(cut.Length))
@@ -377,8 +377,8 @@ func abs(n int) int { return max(n, -n) }
 // tap observes the packets that a port receives.
 type tap struct {
 	packet.Port
-	parsed wire.Packet
-	hear   func(p *wire.Packet, now units.Time)
+	parsed  wire.Packet
+	receive func(p *wire.Packet, now units.Time)
 }
 
 // Recv implements packet.Port.
@@ -386,7 +386,7 @@ func (t *tap) Recv(bufs []packet.Buf) int {
 	n := t.Port.Recv(bufs)
 	for i := range n {
 		if t.parsed.Parse(bufs[i].Data()) == nil {
-			t.hear(&t.parsed, bufs[i].Time)
+			t.receive(&t.parsed, bufs[i].Time)
 		}
 	}
 	return n

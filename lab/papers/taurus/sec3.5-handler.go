@@ -36,12 +36,12 @@ var handler = &experiment.Experiment{
 		r.Note("backpressure", "%.0f before; periods %.0f times as long as configured at most, "+
 			"and %.0f at the end", r.Values("overflows")[0], r.Series("stretch").Y.Max(),
 			r.Values("stretch")[0])
-		generated, heard, evicted := r.Values("raw")[0], r.Values("raw heard")[0],
+		generated, received, evicted := r.Values("raw")[0], r.Values("raw heard")[0],
 			r.Values("evicted")[0]
-		r.Claim("evict-oldest", generated-heard-evicted)
+		r.Claim("evict-oldest", generated-received-evicted)
 		r.Note("evict-oldest", "%.0f raw signals, %.0f received, %.0f evicted, %.0f of them by "+
 			"the NIC; of %.0f acknowledged packets %.0f were reported",
-			generated, heard, evicted, r.Values("evicted")[1], r.Values("packets")[0],
+			generated, received, evicted, r.Values("evicted")[1], r.Values("packets")[0],
 			r.Values("packets heard")[0])
 		r.Claim("order", r.Values("inversions")[0])
 		r.Note("order", "%.0f events from batches in shuffled order", r.Values("events")[0])
@@ -121,16 +121,16 @@ func overload(j *experiment.Job) error {
 	}
 	random := rand.New(rand.NewPCG(j.Seed, 35))
 	device := &shuffled{Device: host, Rand: random, firsts: map[uint32]units.Time{}}
-	inversions, events, rawHeard, packetsHeard := 0, 0, 0, 0
+	inversions, events, rawReceived, packetsReceived := 0, 0, 0, 0
 	hears := &listener{events: cc.Events(cc.ACK, cc.OOO, cc.RTT, cc.CNP),
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
 			if events++; device.inverted(ev.PSN) {
 				inversions++
 			}
 			if ev.Kind == cc.RTT || ev.Kind == cc.CNP {
-				rawHeard++
+				rawReceived++
 			}
-			packetsHeard += ev.Packets
+			packetsReceived += ev.Packets
 			return cc.Decision{Window: mtu}
 		}}
 	aggregation := nicoffload.DefaultAggregation
@@ -200,10 +200,10 @@ func overload(j *experiment.Job) error {
 		byNIC, byAgent = byNIC+nic.Counters().Evicted[k], byAgent+agent.Counters().Evicted[k]
 	}
 	j.Value("raw", float64(raw))
-	j.Value("raw heard", float64(rawHeard))
+	j.Value("raw heard", float64(rawReceived))
 	j.Value("evicted", float64(byNIC+byAgent), float64(byNIC))
 	j.Value("packets", float64(packets))
-	j.Value("packets heard", float64(packetsHeard))
+	j.Value("packets heard", float64(packetsReceived))
 	j.Value("inversions", float64(inversions))
 	j.Value("events", float64(events))
 	return nil

@@ -94,12 +94,12 @@ type shaper struct {
 	*pace.Limiter
 	*rand.Rand
 	limited
-	flows []shaped
-	idle  *pace.Wheel // flows that have yet to begin
-	now   units.Time
-	free  units.Time // when the frame on the wire ends
-	acks  []ack      // in the order of time: the round trip is the same for all
-	heard int        // of acks
+	flows    []shaped
+	idle     *pace.Wheel // flows that have yet to begin
+	now      units.Time
+	free     units.Time // when the frame on the wire ends
+	acks     []ack      // in the order of time: the round trip is the same for all
+	received int        // of acks
 }
 
 // shaped is one flow: its allowance, and what it sent.
@@ -189,8 +189,8 @@ func (s *shaper) run(j *experiment.Job) {
 		if s.Changes && (!some || change.Before(next)) {
 			next, some = change, true
 		}
-		if s.heard < len(s.acks) && (!some || s.acks[s.heard].at.Before(next)) {
-			next, some = s.acks[s.heard].at, true
+		if s.received < len(s.acks) && (!some || s.acks[s.received].at.Before(next)) {
+			next, some = s.acks[s.received].at, true
 		}
 		if begin, more := s.idle.Next(); more && (!some || begin.Before(next)) {
 			next = begin
@@ -257,13 +257,13 @@ func (s *shaper) begin() {
 
 // acknowledge opens windows.
 func (s *shaper) acknowledge() {
-	for ; s.heard < len(s.acks) && !s.acks[s.heard].at.After(s.now); s.heard++ {
-		f := s.acks[s.heard].flow
+	for ; s.received < len(s.acks) && !s.acks[s.received].at.After(s.now); s.received++ {
+		f := s.acks[s.received].flow
 		s.flows[f].out--
 		s.Wait(f, mtu, s.now)
 	}
-	if s.heard > 1<<16 {
-		s.acks, s.heard = s.acks[:copy(s.acks, s.acks[s.heard:])], 0
+	if s.received > 1<<16 {
+		s.acks, s.received = s.acks[:copy(s.acks, s.acks[s.received:])], 0
 	}
 }
 

@@ -33,21 +33,21 @@ var table1 = &experiment.Experiment{
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
 		for _, f := range deliverers {
-			heard, err := f.delivers(cc.Events(eventClasses...))
+			received, err := f.delivers(cc.Events(eventClasses...))
 			if err != nil {
 				return err
 			}
 			for _, k := range eventClasses {
-				j.Value(f.name, indicator(heard.Has(k)))
+				j.Value(f.name, indicator(received.Has(k)))
 			}
 		}
 		for _, bound := range append([]cc.EventSet{cc.Events(cc.TIMER)}, each(eventClasses)...) {
-			heard, err := deliverers[2].delivers(bound)
+			received, err := deliverers[2].delivers(bound)
 			if err != nil {
 				return err
 			}
-			j.Value("unbound", float64(bits.OnesCount32(uint32(heard&^bound))))
-			j.Value("alone", float64(bits.OnesCount32(uint32(heard&bound))))
+			j.Value("unbound", float64(bits.OnesCount32(uint32(received&^bound))))
+			j.Value("alone", float64(bits.OnesCount32(uint32(received&bound))))
 		}
 		return nil
 	},
@@ -94,21 +94,21 @@ func each(kinds []cc.Kind) (sets []cc.EventSet) {
 
 // delivers returns the events that reach an algorithm that binds some, when one of each class
 // happens.
-func (f deliverer) delivers(bound cc.EventSet) (heard cc.EventSet, err error) {
+func (f deliverer) delivers(bound cc.EventSet) (received cc.EventSet, err error) {
 	cause, err := f.start(&listener{events: bound, first: cc.Decision{Window: mtu},
 		on: func(ev *cc.Event, _ units.Time) cc.Decision {
-			heard |= cc.Events(ev.Kind)
+			received |= cc.Events(ev.Kind)
 			return cc.Decision{Window: mtu}
 		}})
 	if err != nil {
 		return 0, err
 	}
 	cause(cc.ACK) // time to exchange set-up messages
-	heard = 0
+	received = 0
 	for _, k := range eventClasses {
 		cause(k)
 	}
-	return heard, nil
+	return received, nil
 }
 
 // happening is an event of a class, as a transport reports it.

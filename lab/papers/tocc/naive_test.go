@@ -41,7 +41,7 @@ func (a *asked) Reschedule()                { *a++ }
 
 // Tokens that are due one after the other are sent one after the other, though nothing arrives
 // meanwhile.
-func TestRemoteGranterGoesOn(t *testing.T) {
+func TestRemoteGranterSendsDueTokens(t *testing.T) {
 	const tokens = 5
 	net := fabric.Star(fabric.Parts{}, 2,
 		fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})

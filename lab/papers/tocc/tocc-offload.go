@@ -218,7 +218,7 @@ func (p offloadRun) simulate(j *experiment.Job) error {
 	return nil
 }
 
-// aPacket is how many messages crossed for a packet of data.
+// aPacket returns the number of messages between NIC and host per data packet.
 func aPacket(p experiment.Pool) float64 {
 	return p.Values("messages").Sum() / p.Values("packets").Sum()
 }

@@ -30,9 +30,10 @@ func dropping(network) fabric.SwitchConfig {
 // ndpPatience is how long a packet whose header did not arrive may be missing: NDP's timeout.
 const ndpPatience = units.Millisecond
 
-// trimming serves ten headers for a packet of data (NDP, section 3.1), in bytes on the wire: in
-// strict priority, headers of packets that are sent again, and trimmed again, can keep data from
-// ever leaving. As many headers wait as in NDP's switches, whose eight packets are of 9 KB.
+// trimming returns a switch that serves ten headers per data packet (NDP, section 3.1), in bytes on
+// the wire. In strict priority, the headers of packets that are retransmitted and trimmed again
+// could starve data. The header queue is as long as in NDP's switches, whose eight packets have
+// 9 KB.
 func trimming(network) fabric.SwitchConfig {
 	const header = 84
 	c := fabric.NDPSwitch(payload+tocc.PacketWire, trimmedDSCP).Config()

@@ -86,8 +86,8 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	return workload.Merge(poisson, incast), span, nil
 }
 
-// incasts returns the flows of incasts with a load, and the interval of incasts. The first is after
-// a fourth of that, or after most if that is earlier.
+// incasts returns the flows of incasts with a load, and the interval of incasts. The first incast
+// is after a quarter of the interval, but no later than most.
 func (t traffic) incasts(n network, load float64, most units.Duration, until units.Time, rounds int,
 	seed uint64) (workload.Source, units.Duration, error) {
 	senders := n.hosts() - 1

@@ -64,8 +64,8 @@ func Meet(iface string, in io.Writer, out io.Reader) (*Theirs, error) {
 // Leave closes the packet socket.
 func (t *Theirs) Leave() error { return t.port.Close() }
 
-// tell sends the responder program a line and returns its output before "ok", and behind it.
-func (t *Theirs) tell(format string, args ...any) ([]string, error) {
+// command sends the responder program a line and returns its output before "ok", and behind it.
+func (t *Theirs) command(format string, args ...any) ([]string, error) {
 	if _, err := fmt.Fprintf(t.in, format+"\n", args...); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrGone, err)
 	}
@@ -114,7 +114,7 @@ func (t *Theirs) open(slot int, c *Case, from wire.QPN) (qpn wire.QPN, err error
 	if c.V6 {
 		source = 2
 	}
-	said, err := t.tell(
+	said, err := t.command(
 		"open %d %d %d %d %d %d %d %d %d %d %s %d %d",
 		slot,
 		ibvType[c.Type],
@@ -211,13 +211,13 @@ func (t *Theirs) until(c *Case, fence wire.PSN, responses *[]Response) (closed b
 
 // Close implements Responder.
 func (t *Theirs) Close() error {
-	_, err := t.tell("close 1")
+	_, err := t.command("close 1")
 	return err
 }
 
 // Look implements Responder.
 func (t *Theirs) Look(c *Case) (*Effect, error) {
-	said, err := t.tell("look 1")
+	said, err := t.command("look 1")
 	if err != nil {
 		return nil, err
 	}
@@ -279,7 +279,7 @@ func completion(line string) (w Completion, err error) {
 
 // Dump implements Responder.
 func (t *Theirs) Dump(region int) ([]byte, error) {
-	said, err := t.tell("dump %d", region)
+	said, err := t.command("dump %d", region)
 	if err != nil || len(said) != 1 {
 		return nil, errors.Join(fmt.Errorf("dump: %d lines", len(said)), err)
 	}

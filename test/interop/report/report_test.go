@@ -44,7 +44,7 @@ func TestNoTable(t *testing.T) {
 	require.ErrorIs(t, err, ErrNoTable, "our server prints the heading only")
 }
 
-func TestTableThatIsNone(t *testing.T) {
+func TestInvalidTable(t *testing.T) {
 	const heading = " #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   " +
 		"MsgRate[Mpps]\n"
 	for says, text := range map[string]string{
