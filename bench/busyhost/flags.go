@@ -132,9 +132,9 @@ func (s *settings) checkBin(name string) error {
 	if s.bin == "" {
 		return nil
 	}
-	if _, err := os.Stat(filepath.Join(s.bin, "roce_write_bw")); err != nil {
-		return fmt.Errorf("%s: want the directory of roce_write_bw and the other programs: %w",
-			name, err)
+	if info, err := os.Stat(s.bin); err != nil || !info.IsDir() {
+		return fmt.Errorf("%s %s: want the directory of roce_write_bw and the other programs",
+			name, s.bin)
 	}
 	return nil
 }
