@@ -154,8 +154,8 @@ func TestLossReportsCostRetries(t *testing.T) {
 	assert.InDelta(t, 2*8, lists, 2, "two timeouts: the first try and one retry")
 }
 
-// A NAK of the oldest packet that arrives within a round trip of its retransmission may have crossed
-// it, after a loss report: it costs no retry. A later one does.
+// A NAK of the oldest packet within a round trip of its retransmission may have crossed it, after a
+// loss report: it costs no retry. A later one does.
 func TestNakThatCrossesARetransmissionCostsNoRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		after units.Duration

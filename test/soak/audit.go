@@ -13,11 +13,16 @@ import (
 // leftovers.
 func (sim *simulation) finish() {
 	sim.settle()
+	sim.awaitManagers()
 	for _, n := range sim.nodes {
 		if n.endpoint == nil {
 			continue
 		}
 		n.reap()
+		if n.manager != nil && n.manager.Len() != 0 {
+			n.failf("its communication manager holds %d connections after all have timed out",
+				n.manager.Len())
+		}
 		n.audit()
 		if n.cache != nil && n.cache.Sensor() != nil &&
 			(n.cache.Sensor().Unconsumed() != 0 || len(n.cacheSharers) > 0) {

@@ -14,17 +14,18 @@ import (
 type forgery int
 
 const (
-	forgeNoise     forgery = iota // random bytes behind the UDP header
-	forgeOpcode                   // any opcode, with the peer's address
-	forgeExtension                // an opcode of our extension
-	forgeStranger                 // any opcode, from an unrelated address
-	forgePartition                // from another partition
-	forgeReplay                   // a packet of the peer, again
-	forgeBits                     // a packet of the peer with flipped bits
-	forgeSealed                   // a packet of the peer with flipped bits and a valid ICRC
-	forgeTrimmed                  // the headers of a packet, as trimmed by a switch
-	forgeCNP                      // a congestion notification
-	forgeNeighbor                 // an ARP request of a nonexistent host
+	forgeNoise      forgery = iota // random bytes behind the UDP header
+	forgeOpcode                    // any opcode, with the peer's address
+	forgeExtension                 // an opcode of our extension
+	forgeStranger                  // any opcode, from an unrelated address
+	forgePartition                 // from another partition
+	forgeReplay                    // a packet of the peer, again
+	forgeBits                      // a packet of the peer with flipped bits
+	forgeSealed                    // a packet of the peer with flipped bits and a valid ICRC
+	forgeTrimmed                   // the headers of a packet, as trimmed by a switch
+	forgeCNP                       // a congestion notification
+	forgeNeighbor                  // an ARP request of a nonexistent host
+	forgeManagement                // a message of the RDMA communication manager
 	forgeries
 )
 
@@ -65,6 +66,10 @@ func (f *forger) sendNext() {
 			n.checkHoldings()
 		}
 	}
+	if f.forgery == forgeManagement && end.node != nil && end.node.endpoint != nil {
+		v6 := end.session.v6
+		end.node.manager.dial(end.node.address(v6), end.peer.node.address(v6), sim.net.Now())
+	}
 }
 
 // inject sends a frame through the host's NIC, bypassing its endpoint. It returns false if the NIC
@@ -93,6 +98,8 @@ func (f *forger) forge(end *peerEnd) []byte {
 		return f.replay(end)
 	case forgeNeighbor:
 		return f.arp(end)
+	case forgeManagement:
+		return f.managementMessage(end)
 	}
 	var t wire.Template
 	if err := t.Set(f.address(end)); err != nil {
@@ -150,7 +157,10 @@ func (f *forger) address(end *peerEnd) wire.Address {
 	switch f.forgery {
 	case forgeTrimmed:
 		a.TOS = trimmedDSCP << 2
-	case forgeStranger:
+	case forgeStranger, forgeManagement:
+		if f.forgery == forgeManagement && r.chance(0.5) {
+			break
+		}
 		if a.Src = netip.AddrFrom4([4]byte{10, 9, byte(r.Uint32()), byte(r.Uint32())}); s.v6 {
 			six := end.peer.node.address(true).As16()
 			six[7] ^= 1
@@ -245,15 +255,9 @@ func (f *forger) replay(end *peerEnd) []byte {
 	if p.Parse(frame) != nil || p.Op == wire.RCReadRequest && p.RETH().Len.Get() > maxReplayedRead {
 		return nil
 	}
-	flip := func(from, to int) {
-		for range uniform(r, 1, 4) {
-			bit := 8*from + r.IntN(8*(to-from))
-			frame[bit/8] ^= 1 << (bit % 8)
-		}
-	}
 	switch f.forgery {
 	case forgeBits:
-		flip(14, len(frame))
+		f.flip(frame[14:])
 	case forgeSealed: // only packets that were acknowledged
 		info := p.Op.Info()
 		if end.session.service != transport.RC || end.accepts(p.PSN) ||
@@ -261,7 +265,7 @@ func (f *forger) replay(end *peerEnd) []byte {
 			p.Op == wire.XACK || int(p.End) == int(p.ExtOff) {
 			return nil
 		}
-		flip(int(p.ExtOff), int(p.End))
+		f.flip(frame[p.ExtOff:p.End])
 		var t wire.Template
 		if t.Set(f.address(end)) != nil {
 			return nil
@@ -269,6 +273,14 @@ func (f *forger) replay(end *peerEnd) []byte {
 		t.Seal(frame)
 	}
 	return frame
+}
+
+// flip flips one to four bits.
+func (f *forger) flip(b []byte) {
+	for range uniform(f.rng, 1, 4) {
+		bit := f.rng.IntN(8 * len(b))
+		b[bit/8] ^= 1 << (bit % 8)
+	}
 }
 
 // arp returns an ARP request of a nonexistent host.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -106,5 +107,26 @@ func TestForgedPSNs(t *testing.T) {
 				}
 			}
 		}
+	}, "")
+}
+
+// TestForgedManagementMessages checks that forged requests reach a host's communication manager and
+// fill it, and that the host can still dial.
+func TestForgedManagementMessages(t *testing.T) {
+	p := faultFreePlan(transport.OpWrite)
+	p.mode.hostile = true
+	const at = units.Time(60 * units.Microsecond)
+	expectProblem(t, p, at, func(sim *simulation, end *peerEnd) {
+		f := &forger{sim: sim, rng: newRNG(1, 1), left: 300, forgedBurst: &forgedBurst{
+			from: end.peer.host, session: 0, end: slices.Index(end.session.ends[:], end),
+			forgery: forgeManagement, gap: 100 * units.Nanosecond}}
+		f.sendNext()
+		sim.net.At(at.Add(40*units.Microsecond), func() {
+			m := end.node.manager
+			assert.Greater(t, m.Counters().Refused, uint64(50), "requests beyond the limits")
+			assert.NotZero(t, m.Counters().Displaced, "connections of forged requests")
+			assert.LessOrEqual(t, m.Len(), managerConns)
+			assert.Equal(t, 1, m.dialled)
+		})
 	}, "")
 }

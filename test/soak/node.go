@@ -24,6 +24,7 @@ type node struct {
 	llc          units.Bytes
 	cacheSharers map[*checkedCreditGranter]bool // sessions that share the cache
 	tap          *tap                           // nil unless the mode is hostile
+	manager      *manager                       // nil unless the mode is hostile
 	incarnations int                            // number of starts
 	restarts     bool                           // it will be started again
 	waiting      []*session                     // for the restart
@@ -74,6 +75,12 @@ func (n *node) start() {
 		return
 	}
 	n.endpoint = endpoint
+	if sim.plan.mode.hostile {
+		if n.manager, err = newManager(n); err != nil {
+			n.failf("%v", err)
+			return
+		}
+	}
 	if spec := t.cache; spec != nil {
 		n.cache, n.cacheSharers, n.llc = spec.Endpoint(), map[*checkedCreditGranter]bool{}, t.llc
 	}
@@ -167,6 +174,9 @@ func (n *node) onRound(now units.Time) {
 		n.cache.Sensor().Polled(n.queue.Len() == 0, now)
 	}
 	n.reap()
+	if n.manager != nil {
+		n.manager.onRound(now)
+	}
 	watch := n.watched
 	n.watched = nil
 	for _, end := range watch {
