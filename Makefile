@@ -69,8 +69,8 @@ unit: setup
 # The race detector does not see DPDK's C code, but our side of a port: hosts over loop: are included.
 race: setup ## run tests without DPDK, and those of hosts and of dpdk, with the race detector
 	@pure=$$($(PURE)); set -x; \
-	$(GO) test -race -short -timeout 10m $(TESTFLAGS) $$pure; \
-	$(GO) test -race -short -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
+	$(GO) test -race -timeout 10m $(TESTFLAGS) $$pure; \
+	$(GO) test -race -p 1 -timeout 5m $(TESTFLAGS) . ./dpdk/...
 
 asan: setup ## AddressSanitizer and LeakSanitizer, on the packages that call C
 	scripts/asan $(TESTFLAGS)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/cc/cctest"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -314,7 +315,7 @@ func settings(rng *rand.Rand) string {
 // close, the outstanding lines stay within the credits, and no credits are lost for good.
 func TestModel(t *testing.T) {
 	seeds := uint64(2000)
-	if testing.Short() {
+	if race.Short() {
 		seeds = 200
 	}
 	for seed := range seeds {

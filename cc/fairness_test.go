@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -44,7 +45,7 @@ var (
 //     milliseconds. With windows of 1.5 packets, each report halves a flow that has fallen to one
 //     packet, which may stay there: 64 flows are not in the table.
 func TestFairness(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
 	}
 	seed := *seedFlag

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/openloop"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -62,7 +63,7 @@ func queueing(t testing.TB, seed uint64, load float64, packets int, mean int,
 
 // loads returns the loads to measure; with the race detector only the lightest.
 func loads(all ...float64) []float64 {
-	if testing.Short() {
+	if race.Short() {
 		return all[:1]
 	}
 	return all
@@ -70,7 +71,7 @@ func loads(all ...float64) []float64 {
 
 // span returns how long a link is kept busy.
 func span() units.Duration {
-	if testing.Short() {
+	if race.Short() {
 		return units.Millisecond
 	}
 	return 10 * units.Millisecond

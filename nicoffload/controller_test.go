@@ -14,6 +14,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/cc/eventlog"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -96,7 +97,7 @@ func compareWithInline(t *testing.T, events *eventlog.Log, text string, inline *
 	}
 	decisions := map[cc.Decision]bool{}
 	steps := 20_000
-	if testing.Short() {
+	if race.Short() {
 		steps = 3000
 	}
 	for step := range steps {

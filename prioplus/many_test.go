@@ -5,13 +5,14 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
 // Tables may have more priorities than switches have classes. They cost delay: a flow keeps i·(A+B)
 // of queue, and its round trips, once per which it grows, are as long.
 func TestManyPriorities(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
 	}
 	for _, c := range []struct {

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -90,7 +91,7 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 // The intervals contain the results of the same rules in an independently written packet model, and
 // the spread of ours over seeds. Both models send a packet when part of it is within the window.
 func TestModelCheck(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
 	}
 	cases := takeovers(t, "swift", "")

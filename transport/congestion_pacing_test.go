@@ -12,6 +12,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/pace"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -395,7 +396,7 @@ func TestPacedAndOthersShareAPort(t *testing.T) {
 // rate.
 func TestTenThousandPacedQueuePairs(t *testing.T) {
 	n, span := 10_000, 10*units.Millisecond
-	if testing.Short() {
+	if race.Short() {
 		n, span = 1000, 3*units.Millisecond
 	}
 	seed := testSeed(t)

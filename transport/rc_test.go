@@ -11,6 +11,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/pace"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -654,7 +655,7 @@ func TestLocalErrors(t *testing.T) {
 func TestFaultsFromASeed(t *testing.T) {
 	seed := testSeed(t)
 	rounds := 150
-	if testing.Short() {
+	if race.Short() {
 		rounds = 30
 	}
 	for round := range rounds {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/units"
 )
@@ -335,7 +336,7 @@ func TestNothingIsAllocatedPerPacket(t *testing.T) {
 // A hundred thousand queue pairs fit in memory: each takes at most a KiB beyond its queues.
 func TestQueuePairsAreSmall(t *testing.T) {
 	n := 100_000
-	if testing.Short() {
+	if race.Short() {
 		n = 10_000
 	}
 	la, _ := newCrossing(32)

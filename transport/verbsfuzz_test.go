@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -32,7 +33,7 @@ func TestVerbsPrograms(t *testing.T) {
 		return
 	}
 	programs := uint64(1000)
-	if testing.Short() {
+	if race.Short() {
 		programs = 300
 	}
 	for seed := range programs {

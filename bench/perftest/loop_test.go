@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -317,7 +316,6 @@ func TestPcap(t *testing.T) {
 }
 
 func TestLoopErrors(t *testing.T) {
-	begun := time.Now()
 	for args, says := range map[string]string{
 		"-m 4096 -d loop:,x=1":                "--ib-dev loop:,x=1",
 		"--pcap /no/such/dir/x":               "no such file",
@@ -331,5 +329,4 @@ func TestLoopErrors(t *testing.T) {
 			require.Contains(t, o.errors, says)
 		})
 	}
-	require.Less(t, time.Since(begun), 5*time.Second)
 }

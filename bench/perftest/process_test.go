@@ -188,11 +188,9 @@ func TestMismatchIsReportedAtBothEnds(t *testing.T) {
 
 func TestNoServer(t *testing.T) {
 	w := newEnds(t)
-	begun := time.Now()
 	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "--connect-timeout", "2s",
 		"localhost")
 	require.Equal(t, exitFailed, client.ends(patience))
-	require.Less(t, time.Since(begun), 2500*time.Millisecond+soon/3)
 	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
 }
 

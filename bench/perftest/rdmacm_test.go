@@ -101,11 +101,9 @@ func TestCMNoServer(t *testing.T) {
 			w := newEndsCM(t)
 			server := start(t, writeBW, append(w.server, "-p", "18515")...)
 			server.says("Please run")
-			begun := time.Now()
 			client := start(t, writeBW,
 				append(append(w.client, "-p", c.port, "--connect-timeout", "1500ms"), c.host)...)
-			require.Equal(t, exitFailed, client.ends(10*time.Second))
-			require.Less(t, time.Since(begun), 10*time.Second)
+			require.Equal(t, exitFailed, client.ends(patience))
 			require.Contains(t, client.result(), c.says)
 			require.NoError(t, server.Process.Signal(os.Interrupt))
 			require.Equal(t, exitInterrupted, server.ends(soon))

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -37,7 +38,7 @@ func endless(n int, delay units.Duration) Config {
 
 // TestConverges checks that flows converge to the fixed point with a feedback delay of 4 µs.
 func TestConverges(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	for _, pmax := range []float64{0.1, 0.01} {
@@ -60,7 +61,7 @@ func TestConverges(t *testing.T) {
 // TestLimitCycle checks that flows oscillate around the fixed point with a delay of 85 µs. Means
 // and maxima are from an independent integration.
 func TestLimitCycle(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	for _, c := range []struct {
@@ -79,7 +80,7 @@ func TestLimitCycle(t *testing.T) {
 // TestGrowth compares the linear model with the simulation: oscillation starts at the delay at
 // which the roots cross the imaginary axis.
 func TestGrowth(t *testing.T) {
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
 	}
 	var at units.Duration // longest delay that is stable

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/internal/pace"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -278,7 +279,7 @@ func TestLimiterAfterAVeryLongTime(t *testing.T) {
 // if the port was busy.
 func TestLimiterTenThousandFlows(t *testing.T) {
 	n := 10_000
-	if testing.Short() {
+	if race.Short() {
 		n = 1000
 	}
 	const link = 400 * units.Gbps

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -39,7 +40,7 @@ func TestAgreement(t *testing.T) {
 		seed = rand.Uint64()
 	}
 	runs := 200
-	if testing.Short() {
+	if race.Short() {
 		runs = 20
 	}
 	var halfOpen, agreed int

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/internal/extension"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -18,7 +19,7 @@ import (
 // realistic hosts.
 func TestHostile(t *testing.T) {
 	seeds := 24
-	if testing.Short() || raceEnabled {
+	if race.Short() {
 		seeds = 4
 	}
 	for _, name := range []string{"hostile", "hostile,tocc", "hostile,carc", "hostile,hosts"} {

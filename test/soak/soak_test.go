@@ -13,6 +13,7 @@ import (
 	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -30,7 +31,7 @@ var (
 // new ones.
 func TestSoak(t *testing.T) {
 	budget := time.Minute
-	if testing.Short() || raceEnabled {
+	if race.Short() {
 		budget = 10 * time.Second
 	}
 	var out bytes.Buffer
@@ -54,7 +55,7 @@ func TestSoak(t *testing.T) {
 // TestHosts runs seeds of the mode hosts, of every kind and combined with tokens and credits.
 func TestHosts(t *testing.T) {
 	seeds := 60
-	if testing.Short() || raceEnabled {
+	if race.Short() {
 		seeds = 5
 	}
 	for _, name := range []string{"hosts", "hosts,tocc", "hosts,carc"} {

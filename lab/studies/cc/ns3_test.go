@@ -12,6 +12,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport/wire"
@@ -143,7 +144,7 @@ func TestAgainstNS3(t *testing.T) {
 	fmt.Fprintln(w, "algorithm\tscenario\tqueue mean (B)\tns-3\tFCT mean (µs)\tns-3\tJain\tns-3\t")
 	for _, a := range ns3Algorithms {
 		for _, s := range ns3Scenarios {
-			if testing.Short() && s.name != "conv2" { // one is enough for the race detector
+			if race.Short() && s.name != "conv2" { // one is enough for the race detector
 				continue
 			}
 			theirs := ns3[a.name][s.name]

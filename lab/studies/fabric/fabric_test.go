@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
@@ -18,7 +19,7 @@ var long = []string{"fabric/md1", "fabric/mm1", "fabric/linerate", "fabric/dwrr"
 func TestExperimentsAtSmallScale(t *testing.T) {
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(Experiments),
 		func(e *experiment.Experiment) bool {
-			return testing.Short() && slices.Contains(long, e.ID)
+			return race.Short() && slices.Contains(long, e.ID)
 		}))
 }
 
