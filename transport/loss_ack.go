@@ -117,7 +117,7 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 		if loss.nakSeen {
 			return // a duplicate: the responder sends one for each gap (9.7.5.2.4)
 		}
-		if loss.isRetry(in.now) {
+		if loss.isRetry() {
 			if loss.retriesLeft == 0 {
 				c.RetriesExceeded++
 				qp.failHead(StatusRetryExcErr)
@@ -130,21 +130,11 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 	loss.onLostFrom(in.end, in)
 }
 
-// isRetry reports whether a NAK of the oldest packet costs a retry. A selective responder may have
-// had the packet and dropped it for others: toward it, only the NAK of a retransmitted packet costs
-// one, as with a SACK. The NAK may have left before a retransmission for a loss report arrived.
-func (loss *lossRecovery) isRetry(now units.Time) bool {
-	qp := loss.conn()
-	rec := loss.recovery
-	switch {
-	case !qp.isSelective():
-		return true
-	case rec == nil || !rec.resent.has(loss.una):
-		return false
-	}
-	return qp.adm == nil || !rec.recentResends.isRecent(loss.una,
-		max(qp.adm.roundTrip(), loss.reorderingWindow()), now)
-}
+// isRetry reports whether a NAK of the oldest packet costs a retry. Toward a selective responder it
+// does not: the responder may have had the packet and dropped it for others, and its only NAK for
+// the gap may have left before a retransmission arrived. SACKs and timeouts count the retransmissions
+// that are lost.
+func (loss *lossRecovery) isRetry() bool { return !loss.conn().isSelective() }
 
 var nakStatus = [...]Status{
 	wire.NakInvalidRequest:    StatusRemInvReqErr,
