@@ -92,10 +92,12 @@ func (m *manager) dial(local, peer netip.Addr, now units.Time) {
 	m.node.host.Wake()
 }
 
-// awaitManagers waits until the communication managers have no connections.
+// awaitManagers waits until the communication managers have no connections, and no datagrams that
+// wait for an address.
 func (sim *simulation) awaitManagers() {
 	holds := func(n *node) bool {
-		return n.endpoint != nil && n.manager != nil && n.manager.Len() > 0
+		return n.endpoint != nil && n.manager != nil &&
+			(n.manager.Len() > 0 || n.endpoint.Loop().IsBusy())
 	}
 	until := sim.net.Now().Add(managerTimeout)
 	for sim.net.Now().Before(until) && slices.ContainsFunc(sim.nodes, holds) {
