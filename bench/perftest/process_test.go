@@ -264,7 +264,8 @@ func TestPeerVanishes(t *testing.T) {
 				}
 				require.NoError(t, dead.Process.Kill())
 				require.Equal(t, exitFailed, left.ends(soon))
-				require.Contains(t, left.result(), "the peer vanished")
+				// on a busy machine before the test has begun
+				require.Regexp(t, "the peer (vanished|closed the connection)", left.result())
 			})
 		}
 	}
