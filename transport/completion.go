@@ -132,6 +132,9 @@ func (cq *CompletionQueue) Poll(wcs []WorkCompletion) int {
 // Len returns the number of completions in the queue.
 func (cq *CompletionQueue) Len() int { return int(cq.tail - cq.head) }
 
+// isFull reports whether another completion would be lost.
+func (cq *CompletionQueue) isFull() bool { return cq.tail-cq.head == cq.limit }
+
 // OnEvent sets the function that RequestNotify arms.
 func (cq *CompletionQueue) OnEvent(f func(*CompletionQueue)) { cq.onEvent = f }
 
@@ -150,7 +153,7 @@ func (cq *CompletionQueue) RequestNotify(solicitedOnly bool) {
 // by one: a copy of a completion just written in pieces would wait until all of them have left the
 // store buffer.
 func (cq *CompletionQueue) next() *WorkCompletion {
-	if cq.tail-cq.head == cq.limit {
+	if cq.isFull() {
 		if !cq.overrun {
 			cq.overrun = true
 			cq.ep.async(AsyncEvent{Kind: AsyncCQError, CQ: cq})

@@ -132,7 +132,7 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 
 // isRetry reports whether a NAK of the oldest packet costs a retry. Toward a selective responder it
 // does not: the responder may have had the packet and dropped it for others, and its only NAK for
-// the gap may have left before a retransmission arrived. SACKs and timeouts count the retransmissions
+// the gap may have left before a retransmission arrived. SACKs and timeouts count retransmissions
 // that are lost.
 func (loss *lossRecovery) isRetry() bool { return !loss.conn().isSelective() }
 

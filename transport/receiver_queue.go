@@ -147,6 +147,9 @@ func (rcv *receiver) takeRecv() bool {
 	return true
 }
 
+// canComplete reports whether the completion queue has room.
+func (rcv *receiver) canComplete() bool { return !rcv.cq.isFull() }
+
 // completeRecv adds the completion of a receive that holds no message.
 func (rcv *receiver) completeRecv(id uint64, s Status, solicited bool) {
 	qp := rcv.conn()

@@ -19,6 +19,9 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	switch qp.state {
 	case ReadyToSend, SQDrained:
 	case Errored: // completes at once, as in libibverbs
+		if !qp.snd.canComplete() {
+			return qp.errCompletionsFull("post send")
+		}
 		w := sendWQE{id: wr.ID, op: wr.Op, flags: signaled}
 		qp.snd.complete(&w, StatusWRFlushErr)
 		return nil
@@ -160,6 +163,9 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	case qp.state == Reset:
 		return qp.requireState("post a receive", Init)
 	case qp.state == Errored:
+		if !qp.rcv.canComplete() {
+			return qp.errCompletionsFull("post receive")
+		}
 		qp.rcv.completeRecv(rr.ID, StatusWRFlushErr, false)
 		return nil
 	}
@@ -169,6 +175,16 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	}
 	return err
 }
+
+// errCompletionsFull is returned for a request to a queue pair in Errored whose completion queue
+// has no room for the completion.
+func (qp *QueuePair) errCompletionsFull(what string) error {
+	return fmt.Errorf("transport: QP %#x: %s: state %v, and the completion queue is full: %w",
+		uint32(qp.Num), what, qp.state, ErrQueueFull)
+}
+
+// canComplete reports whether the completion queue has room.
+func (snd *sender) canComplete() bool { return !snd.cold().cq.isFull() }
 
 // complete adds the completion of a send work request if it is signaled, or failed.
 func (snd *sender) complete(w *sendWQE, s Status) {

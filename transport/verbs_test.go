@@ -167,6 +167,28 @@ func TestCompletionQueueOverrunStopsTheQueuePair(t *testing.T) {
 	require.Equal(t, 2, small.Len(), "completions that fitted are kept")
 }
 
+// A program that posts to a queue pair in Errored before it polls loses no completion.
+func TestErroredQueuePairFillsNoCompletionQueue(t *testing.T) {
+	p := newPair(t)
+	a, _ := p.connected(defaults())
+	small, err := p.a.CreateCQ(3)
+	require.NoError(t, err)
+	a.qp.snd.cold().cq, a.qp.rcv.cq = small, small
+	require.NoError(t, a.qp.Modify(Errored, QPAttr{}))
+	require.NoError(t, a.qp.PostSend(&WorkRequest{ID: 1}))
+	require.NoError(t, a.qp.PostRecv(&RecvRequest{ID: 2}))
+	require.NoError(t, a.qp.PostSend(&WorkRequest{ID: 3}))
+	require.ErrorIs(t, a.qp.PostSend(&WorkRequest{}), ErrQueueFull)
+	require.ErrorIs(t, a.qp.PostRecv(&RecvRequest{}), ErrQueueFull)
+	require.False(t, small.overrun)
+	var wcs [3]WorkCompletion
+	require.Equal(t, 3, small.Poll(wcs[:]))
+	for i, wc := range wcs {
+		require.EqualValues(t, i+1, wc.ID)
+		require.Equal(t, StatusWRFlushErr, wc.Status)
+	}
+}
+
 func TestWhatTheReceiverCouldNotReportIsNotAcknowledged(t *testing.T) {
 	p := newPair(t)
 	o := defaults()

@@ -234,8 +234,13 @@ func (h *verbsHost) postSend() {
 		fits = h.datagram(q, &wr, p) && fits
 	}
 	room := q.SendRoom()
+	if q.state == Errored && !q.destroyed {
+		fits = wr.Op < sendOps && !q.init.SendCQ.isFull()
+	} else {
+		fits = fits && room > 0
+	}
 	err := q.PostSend(&wr)
-	h.accepted(q, p, fits && room > 0, err)
+	h.accepted(q, p, fits, err)
 	if !q.destroyed && q.state != Errored {
 		require.Equal(h.t, room-btoi(err == nil), q.SendRoom())
 	}
@@ -263,15 +268,7 @@ func (h *verbsHost) datagram(q *verbsQP, wr *WorkRequest, p *verbsPost) (fits bo
 // accepted compares the result of a post with what is expected, and records the request.
 func (h *verbsHost) accepted(q *verbsQP, p *verbsPost, fits bool, err error) {
 	switch {
-	case q.destroyed || q.state < ReadyToSend:
-		h.refused(err, nil)
-	case q.state == Errored:
-		if p.op < sendOps {
-			require.NoError(h.t, err)
-			break
-		}
-		fallthrough
-	case !fits:
+	case q.destroyed || q.state < ReadyToSend || !fits:
 		h.refused(err, nil)
 	default:
 		require.NoError(h.t, err)
@@ -293,10 +290,13 @@ func (h *verbsHost) postRecv() {
 	p, rr, fits := h.receive(q.pd, max(q.init.MaxRecvSGE, 1))
 	p.life = q.life
 	room := !q.destroyed && int(q.rcv.queue.len()) < q.init.MaxRecvWR
+	full := q.init.RecvCQ.isFull()
 	err := q.PostRecv(&rr)
 	switch {
 	case q.srq != nil || q.state == Reset:
 		h.refused(err, nil)
+	case q.state == Errored && full:
+		h.refused(err, ErrQueueFull)
 	case q.state == Errored:
 		require.NoError(h.t, err)
 	case !fits || !room:

@@ -14,7 +14,8 @@ const afterFailure = 3
 func (end *peerEnd) post() {
 	for !end.isOver() && end.next < len(end.script) && !end.aborted {
 		m := end.script[end.next]
-		if end.errored {
+		// the program learns of an error from a completion, but posts no more until then
+		if end.errored || end.qp.State() == transport.Errored {
 			if end.postedAfterError >= afterFailure {
 				break
 			}
