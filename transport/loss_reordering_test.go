@@ -72,25 +72,6 @@ func TestLostIsSentAgainAfterReorderingWindow(t *testing.T) {
 	}
 }
 
-// A retransmission that is lost again is detected without a timeout when something new follows,
-// after the reordering window.
-func TestLostRetransmissionAfterReorderingWindow(t *testing.T) {
-	p := newPair(t)
-	o := selective()
-	o.memory, o.maxInFlight, o.reordering, o.timeout = 1<<20, 20*units.KiB, 10*units.Microsecond, 20
-	a, b := p.connected(o)
-	p.settle(units.Millisecond)
-	p.la.tamper = losing(107, 107, 107, 200, 200)
-	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
-		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	p.await(a, 1)
-	assert.True(t, bytes.Equal(a.mem, b.mem))
-	assert.Zero(t, p.a.counters.Timeouts)
-	assert.EqualValues(t, 5, p.a.counters.Retransmitted)
-	p.conserved()
-}
-
 // Whatever is late, lost or duplicated, everything arrives. With a reordering window, nothing that
 // is only late is retransmitted.
 func TestReorderingOfEverything(t *testing.T) {

@@ -168,22 +168,28 @@ func TestOnlyLostPacketsAreRetransmitted(t *testing.T) {
 	}
 }
 
-// A retransmission that is lost is detected without a timeout when something new follows.
+// A retransmission that is lost is detected without a timeout when something new follows, with a
+// reordering window after it.
 func TestLostRetransmissionIsOvertaken(t *testing.T) {
-	p := newPair(t)
-	o := selective()
-	o.memory, o.maxInFlight = 1<<20, 20*units.KiB
-	a, b := p.connected(o)
-	p.settle(units.Millisecond)
-	p.la.tamper = losing(107, 107, 107, 200, 200)
-	fill(a.mem, 5)
-	a.post(t, WorkRequest{Op: OpWrite, Signaled: true, SGList: []SGE{a.mr.SGE(0, 1<<20)},
-		RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
-	p.await(a, 1)
-	require.True(t, bytes.Equal(a.mem, b.mem))
-	require.Zero(t, p.a.counters.Timeouts)
-	require.EqualValues(t, 5, p.a.counters.Retransmitted)
-	p.conserved()
+	for _, window := range []units.Duration{0, 10 * units.Microsecond} {
+		t.Run(window.String(), func(t *testing.T) {
+			p := newPair(t)
+			o := selective()
+			o.memory, o.maxInFlight = 1<<20, 20*units.KiB
+			o.reordering, o.timeout = window, 20
+			a, b := p.connected(o)
+			p.settle(units.Millisecond)
+			p.la.tamper = losing(107, 107, 107, 200, 200)
+			fill(a.mem, 5)
+			a.post(t, WorkRequest{Op: OpWrite, Signaled: true,
+				SGList: []SGE{a.mr.SGE(0, 1<<20)}, RemoteAddr: b.mr.Addr, RKey: b.mr.RKey})
+			p.await(a, 1)
+			require.True(t, bytes.Equal(a.mem, b.mem))
+			require.Zero(t, p.a.counters.Timeouts)
+			require.EqualValues(t, 5, p.a.counters.Retransmitted)
+			p.conserved()
+		})
+	}
 }
 
 // A retransmission that is lost more often than retry_cnt ends the connection.

@@ -17,5 +17,5 @@
 // Debian 12, whose version is 6.06; newer versions adapt to it. Not supported are the exchange over
 // rdma_cm alone (-z), raw Ethernet, XRC and DC, --report-per-port, and peers without a GID.
 //
-// Of this module the package imports only units.
+// Of this module the package imports internal/connect/lockstep and units.
 package perftest

@@ -3,6 +3,8 @@ package perftest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/goroce/goroce/internal/connect/lockstep"
 )
 
 // Errors of a handshake.
@@ -11,7 +13,7 @@ var (
 	ErrVersion     = errors.New("the peer's perftest is too old")
 	ErrMalformed   = errors.New("malformed handshake message")
 	ErrMismatch    = errors.New("the two sides do not run the same test with the same options")
-	ErrGone        = errors.New("the peer closed the connection")
+	ErrGone        = lockstep.ErrGone
 )
 
 func malformed(format string, args ...any) error {

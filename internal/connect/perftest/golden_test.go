@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/connect/lockstep"
 	"github.com/goroce/goroce/units"
 )
 
@@ -137,7 +138,7 @@ func decodeStream(t *testing.T, b []byte) (all decoded) {
 				report = nil
 			}
 		default:
-			require.Equal(t, done, string(m))
+			require.Equal(t, lockstep.Done, string(m))
 		}
 	}
 	require.Empty(t, report)

@@ -75,10 +75,7 @@ func handshake(ctx context.Context, wire exchanger, mine Hello) (*Session, error
 }
 
 // Rest returns what a Native peer has sent after its version.
-func (s *Session) Rest() []byte {
-	rest, _ := s.wire.in.Peek(s.wire.in.Buffered())
-	return rest
-}
+func (s *Session) Rest() []byte { return s.wire.Unread() }
 
 // Barrier waits, with -R, until the peer reaches the same barrier: before and after the RDMA CM
 // connects the queue pairs of the test. The messages are zero keys.

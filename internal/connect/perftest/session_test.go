@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/connect/lockstep"
 )
 
 // recorder is a connection that records the length of each write.
@@ -38,7 +40,7 @@ func (r *recorder) take() string {
 	var s strings.Builder
 	for _, n := range r.writes {
 		s.WriteString(map[int]string{16: "v", 4: "c", 2: "m", destinationLen: "k", 8: "r",
-			len(done): "d"}[n])
+			len(lockstep.Done): "d"}[n])
 	}
 	r.writes = nil
 	return s.String()
@@ -253,7 +255,8 @@ func TestBadPeers(t *testing.T) {
 				`the local test is ib_send_bw -D: the two sides do not`},
 		{"another test, without", Test{Verb: Write}, after(one, two, one, two, one, one, one), true,
 			ErrMismatch, "report of the size: got 108 bytes, want 8"},
-		{"done too early", Test{Verb: Write}, after(one, two, one, two, one, done), false, ErrGone,
+		{"done too early", Test{Verb: Write}, after(one, two, one, two, one,
+			lockstep.Done), false, ErrGone,
 			`got 5 bytes, want 108: "done\x00"`},
 		{"dead in the report", Test{Verb: Write}, after(one, two, one, two, one, one, report,
 			report), false, ErrGone, "report of the peak bandwidth: got 0 of 8 bytes"},
@@ -277,7 +280,7 @@ func TestBadPeers(t *testing.T) {
 							}
 						}
 						// Read what arrives after that before closing the connection.
-						_ = b.SetReadDeadline(time.Now().Add(messageTimeout / 2))
+						_ = b.SetReadDeadline(time.Now().Add(lockstep.MessageTimeout / 2))
 						_, _ = b.Read(heard)
 						if c.silent {
 							_ = b.SetReadDeadline(time.Time{})

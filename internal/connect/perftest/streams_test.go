@@ -12,6 +12,8 @@ import (
 	"github.com/google/gopacket/layers"
 	"github.com/google/gopacket/pcapgo"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/connect/lockstep"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata from the captures of transport/wire")
@@ -35,8 +37,8 @@ func messages(t testing.TB, b []byte) (all [][]byte) {
 	}
 	for len(b) > 0 {
 		switch {
-		case string(b) == done:
-			cut(len(done))
+		case string(b) == lockstep.Done:
+			cut(len(lockstep.Done))
 		case strings.HasPrefix(string(b), "0000:"):
 			cut(destinationLen)
 		default:

@@ -13,5 +13,5 @@
 // with a single read, so each must be a single write.
 //
 // Encoding is pure; only Connect and Accept use a connection. The protocol is that of rdma-core 44
-// of Debian 12. The package imports nothing of this module.
+// of Debian 12. Of this module the package imports only internal/connect/lockstep.
 package pingpong

@@ -3,6 +3,8 @@ package pingpong
 import (
 	"errors"
 	"fmt"
+
+	"github.com/goroce/goroce/internal/connect/lockstep"
 )
 
 // Errors of a handshake.
@@ -10,7 +12,7 @@ var (
 	ErrNotPingpong = errors.New("the peer does not speak ibv_rc_pingpong's handshake")
 	ErrMalformed   = errors.New("malformed destination")
 	ErrMismatch    = errors.New("the two sides are incompatible")
-	ErrGone        = errors.New("the peer closed the connection")
+	ErrGone        = lockstep.ErrGone
 )
 
 func malformed(format string, args ...any) error {

@@ -13,6 +13,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
+
+	"github.com/goroce/goroce/internal/connect/lockstep"
 )
 
 func destination(gid string) Destination {
@@ -202,7 +204,7 @@ func TestBadPeers(t *testing.T) {
 						for i, m := range c.says {
 							_, _ = io.WriteString(b, m)
 							if side == "server" && i == 0 {
-								_ = b.SetReadDeadline(time.Now().Add(messageTimeout / 2))
+								_ = b.SetReadDeadline(time.Now().Add(lockstep.MessageTimeout / 2))
 								_, _ = b.Read(heard)
 							}
 						}
@@ -265,8 +267,8 @@ func (scripted) Write(b []byte) (int, error)  { return len(b), nil }
 func (scripted) SetDeadline(time.Time) error  { return nil }
 
 func FuzzExchange(f *testing.F) {
-	f.Add([]byte(v4 + done))
-	f.Add([]byte(v6 + done))
+	f.Add([]byte(v4 + lockstep.Done))
+	f.Add([]byte(v6 + lockstep.Done))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		ctx, mine := context.Background(), destination("10.0.0.2")
 		_, err := Connect(ctx, scripted{Reader: strings.NewReader(string(b))}, mine)
