@@ -7,14 +7,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
 )
 
-// OneGoroutine skips a test under -short, with which the race detector runs.
+// OneGoroutine skips a test of one goroutine under -short and under the race detector.
 func OneGoroutine(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
+	if race.Short() {
 		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
 	}
 }
