@@ -13,7 +13,7 @@ import (
 
 // Experiments are the experiments of this package.
 var Experiments = []*experiment.Experiment{
-	md1, mm1, lineRate, red, headroom, roundRobin, ecmp, tokenLimiter, incast, leafSpine,
+	md1, mm1, sharing, lineRate, red, headroom, roundRobin, ecmp, tokenLimiter, incast, leafSpine,
 }
 
 const gbps = units.Gbps
