@@ -24,9 +24,13 @@ var fig10b = &experiment.Experiment{
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		paper := experiment.Cell{Name: "paper",
 			Params: fig10bCell{fig10bTable, 5, 20 * units.Microsecond}}
-		artifact := experiment.Cell{Name: "artifact", Params: fig10bCell{fig10bTable + ",filter=1",
-			4, 16 * units.Microsecond}}
-		return experiment.At(s, []experiment.Cell{paper, artifact}, []experiment.Cell{paper})
+		rules := experiment.Cell{Name: "artifact's rules",
+			Params: fig10bCell{fig10bTable + artifactRules, 5, 20 * units.Microsecond}}
+		artifact := experiment.Cell{Name: "artifact",
+			Params: fig10bCell{fig10bTable + artifactRules + ",filter=1", 4,
+				16 * units.Microsecond}}
+		return experiment.At(s, []experiment.Cell{paper, rules, artifact},
+			[]experiment.Cell{paper})
 	},
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(fig10bCell)
@@ -80,10 +84,11 @@ var fig10b = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		paper := r.Cell("paper")
 		r.Claim("near-target", paper.Values("median").Mean())
-		r.Claim("spread", 1e6*paper.Values("spread").Mean())
 		r.Claim("one-burst", paper.Values("burst").Mean())
 		r.Claim("util", paper.Values("util").Min())
 		if r.Scale == experiment.Full {
+			r.Claim("spread", 1e6*r.Cell("artifact's rules").Values("spread").Mean())
+			r.Note("spread", "X")
 			r.Claim("reference-curve", r.Cell("artifact").Values("off").Mean())
 			r.Note("reference-curve", "0.09 to 0.11 from 4 ms on. Before that all flows stop and "+
 				"return together four to six times, in the published model twice: it adds five "+
