@@ -28,7 +28,7 @@ func (c fig10dCell) name() string {
 func (c fig10dCell) table() string {
 	apart := c.Width + c.Interval
 	return fmt.Sprintf("n=8,high=0.5,low=0,w_middle=0.2BDP,direct=0,a=%gus,b=0us,limit=%gus,eps=%gus",
-		apart, c.Width, min(1, 0.9*apart)) + artifactRules
+		apart, c.Width, min(1, 0.9*apart))
 }
 
 // fig10dInterval is the artifact's, 20 KB at 100 Gb/s.

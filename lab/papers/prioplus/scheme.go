@@ -144,12 +144,13 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Fa
 	case telemetry:
 		return parsed("hpcc")
 	case deadlines:
-		// From 1.5 times the ideal completion time to 12 times, the highest priority first.
+		// The artifact's: from 1.5 times the ideal completion time to 12 times, the highest priority
+		// first.
 		times := 1.5
 		if p.N > 1 {
 			times = 12 - 10.5*float64(priority)/float64(p.N-1)
 		}
-		return parsed(fmt.Sprintf("d2tcp:deadline=%gus", times*alone.Microseconds()))
+		return parsed(fmt.Sprintf("d2tcp:ai=0.01BDP,deadline=%gus", times*alone.Microseconds()))
 	case physicalLEDBAT:
 		return measured(parsed(ledbatLarge))
 	case virtualFree:
