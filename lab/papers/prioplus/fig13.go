@@ -3,7 +3,6 @@ package prioplus
 import (
 	"fmt"
 	"math"
-	"math/rand/v2"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
@@ -14,8 +13,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// fig13: delay without congestion, uniform between 0 and R behind the bottleneck, for channels that
-// tolerate B of it. Frames keep their order, so that of many delays in a row the longest counts.
+// fig13: delay without congestion, uniform between 0 and R, for channels that tolerate B of it. Every
+// sample has one of its own: frames that keep their order in a queue of such delays would wait for
+// the longest, so that nearly all samples had R.
 var fig13 = &experiment.Experiment{
 	ID: "prioplus/fig13",
 	Cells: func(s experiment.Scale) []experiment.Cell {
@@ -131,10 +131,10 @@ func knee(gap experiment.Series) float64 {
 	return math.Inf(1)
 }
 
-// runDelayed runs priorities 3 to 6, two flows each, from the lowest on, with a delay of up to r µs
-// at their arrival. It returns their completion times in seconds.
+// runDelayed runs priorities 3 to 6, two flows each, from the lowest on, with an additional delay of
+// up to r µs in each sample. It returns their completion times in seconds.
 func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, error) {
-	size := experiment.At(j.Scale, units.Bytes(4_000_000), 1_000_000)
+	size := experiment.At(j.Scale, units.Bytes(8_000_000), 1_000_000)
 	var flows list
 	apart := experiment.At(j.Scale, 4*units.Millisecond, units.Millisecond)
 	for i := range 8 { // each from a host of its own, so that they meet at the switch
@@ -143,7 +143,6 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 			Class: 2 + i/2, Group: -1,
 		})
 	}
-	random := rand.New(rand.NewPCG(j.Seed, uint64(r)))
 	// 13 µs there and back
 	link := fabric.Link{Rate: 10 * units.Gbps, Delay: 2800 * units.Nanosecond}
 	l := large{
@@ -158,16 +157,13 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 			for range 8 {
 				net.Connect(net.AddHost(p.Host), sw, link)
 			}
-			if r > 0 {
-				p.Host.Jitter = func() units.Duration {
-					return units.Duration(random.Int64N(int64(r) * int64(units.Microsecond)))
-				}
-			}
 			net.Connect(net.AddHost(p.Host), sw, link)
 			return net
 		},
 		Source: &flows, Priority: func(f workload.Flow) int { return f.Class },
-		Around: func(c cc.Factory) cc.Factory { return whole{c} },
+		Around: func(c cc.Factory) cc.Factory {
+			return whole{c, units.Duration(r) * units.Microsecond}
+		},
 	}
 	out, err := l.run(j)
 	if err != nil {
@@ -181,14 +177,17 @@ func runDelayed(j *experiment.Job, s scheme, b, r int) (map[uint64]float64, erro
 }
 
 // whole is congestion control that attributes all of the delay to the fabric: the delay in hosts
-// counts.
-type whole struct{ cc.Factory }
+// counts. Samples are up to extra longer.
+type whole struct {
+	cc.Factory
+	extra units.Duration
+}
 
 // New implements cc.Factory.
 func (w whole) New(path cc.Path) (cc.Algorithm, error) {
 	a, err := w.Factory.New(path)
 	if n, ok := a.(*noisyFlow); ok {
-		n.whole = true
+		n.whole, n.extra = true, w.extra
 	}
 	return a, err
 }

@@ -197,13 +197,14 @@ func measured(c cc.Factory, err error) (cc.Factory, error) { return noisy{c}, er
 // New implements cc.Factory.
 func (n noisy) New(path cc.Path) (cc.Algorithm, error) {
 	a, err := n.Factory.New(path)
-	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n')), false}, err
+	return &noisyFlow{Algorithm: a, random: rand.New(rand.NewPCG(uint64(path.Seed), 'n'))}, err
 }
 
 type noisyFlow struct {
 	cc.Algorithm
 	random *rand.Rand
-	whole  bool // the delay in hosts counts as the fabric's
+	whole  bool           // the delay in hosts counts as the fabric's
+	extra  units.Duration // most of a delay that is not the queue's
 }
 
 // Start implements cc.Starter.
@@ -218,6 +219,9 @@ func (n *noisyFlow) Start(now units.Time) cc.Decision {
 func (n *noisyFlow) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind == cc.RTT && ev.Delay > 0 {
 		ev.Delay += workload.DelayNoise.Sample(n.random)
+		if n.extra > 0 {
+			ev.Delay += units.Duration(n.random.Int64N(int64(n.extra)))
+		}
 		if n.whole {
 			ev.Endpoint = 0
 		}
