@@ -67,8 +67,8 @@ var fig10c = &experiment.Experiment{
 				within++
 			}
 		}
-		r.Note("no-overshoot", "the largest of %d seeds; %d of them stay within 1.08, the median is "+
-			"%.2f and the least %.2f: %s", len(most), within, most.Percentile(50), most.Min(),
+		r.Note("no-overshoot", "the largest of %d seeds; %d of them stay within 1.08, the median "+
+			"is %.2f and the least %.2f: %s", len(most), within, most.Percentile(50), most.Min(),
 			overshoot)
 		if r.Scale == experiment.Full {
 			r.Claim("reference-trace", dual.Values("rows").Min())

@@ -75,8 +75,8 @@ var fig19 = &experiment.Experiment{
 		r.Note("bounded", "of the bound and a packet of each flow: %s", wholePackets)
 		if r.Scale == experiment.Full {
 			r.Claim("linear-in-n", claims.List(swings...))
-			r.Note("linear-in-n", "of a fluid, from when it reaches the target. Of packets in the fabric, in µs (flows): %s: %s",
-				strings.Join(inFabric, ", "), wholePackets)
+			r.Note("linear-in-n", "of a fluid, from when it reaches the target. Of packets in "+
+				"the fabric, in µs (flows): %s: %s", strings.Join(inFabric, ", "), wholePackets)
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

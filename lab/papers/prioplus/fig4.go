@@ -61,8 +61,8 @@ var fig4 = &experiment.Experiment{
 		}
 		r.Claim("phases", claims.List(phases...))
 		r.Note("phases", "without %d returns of at most %.2f ms: the low flow gave up a whole BDP "+
-			"at once, the high flow adds a quarter of one in a round trip, and so the first probe, "+
-			"28 µs after the stop, finds room in the queue; the second stop lasts",
+			"at once, the high flow adds a quarter of one in a round trip, and so the first "+
+			"probe, 28 µs after the stop, finds room in the queue; the second stop lasts",
 			len(r.Values("returns")), 1e3*r.Values("returns").Max())
 		r.Claim("probe-only", r.Values("silent")[0])
 		r.Claim("adaptive-step", experiment.Seconds(r.Values("takeover")[0]))

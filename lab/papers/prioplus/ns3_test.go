@@ -177,8 +177,8 @@ func TestAgainstNS3(t *testing.T) {
 			their ns3Spread
 		}{{"use of the link", util, there.util}, {"queue", queue, there.queue},
 			{"completion time", fct, there.fct}, {"Jain", jain, there.jain}} {
-			assert.True(t, f.their.within(f.ours), "%s, %s: %g, ns-3 %v", there.name, f.name, f.ours,
-				f.their)
+			assert.True(t, f.their.within(f.ours), "%s, %s: %g, ns-3 %v", there.name, f.name,
+				f.ours, f.their)
 		}
 		fmt.Fprintf(w, "%s\t%.3f\t%v\t%.0f\t%v\t%.0f\t%v\t%.3f\t%v\n", there.name, util, there.util,
 			queue, there.queue, fct, there.fct, jain, there.jain)

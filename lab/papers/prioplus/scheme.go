@@ -144,8 +144,8 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Fa
 	case telemetry:
 		return parsed("hpcc")
 	case deadlines:
-		// The artifact's: from 1.5 times the ideal completion time to 12 times, the highest priority
-		// first.
+		// The artifact's: from 1.5 times the ideal completion time to 12 times, the highest
+		// priority first.
 		times := 1.5
 		if p.N > 1 {
 			times = 12 - 10.5*float64(priority)/float64(p.N-1)

@@ -61,9 +61,9 @@ var sec5 = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		if lines := r.Values("algorithm").Sum(); lines > 0 {
 			r.Claim("lines", lines)
-			r.Note("lines", "of the functions that are Algorithm 1, with the branches of options in "+
-				"them; their file has %g, with the transport's interface and the state for display",
-				r.Values("file").Sum())
+			r.Note("lines", "of the functions that are Algorithm 1, with the branches of options "+
+				"in them; their file has %g, with the transport's interface and the state for "+
+				"display", r.Values("file").Sum())
 		} else {
 			r.Note("lines", "the source is not in the directory in which the program was built")
 		}
@@ -88,8 +88,9 @@ var sec5 = &experiment.Experiment{
 	},
 }
 
-// linesOf counts the lines with code of a file of the module, and those of some of its functions: in
-// the tree in which this program was built or, if its paths were trimmed, in the working directory.
+// linesOf counts the lines with code of a file of the module, and those of some of its functions:
+// in the tree in which this program was built or, if its paths were trimmed, in the working
+// directory.
 func linesOf(name string, functions ...string) (all, some int, err error) {
 	_, here, _, _ := runtime.Caller(0)
 	text, err := os.ReadFile(filepath.Join(filepath.Dir(here), "../../..", name))
