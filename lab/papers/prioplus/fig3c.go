@@ -63,8 +63,8 @@ var fig3c = &experiment.Experiment{
 		}
 		const cause = "judged with the published simulator's rule: the time of a waiting packet " +
 			"is fixed when the packet before leaves, so that each cut takes effect a " +
-			"packet's gap later. Our transport re-times the packet when the rate changes; with that " +
-			"rule "
+			"packet's gap later. Our transport re-times the packet when the rate changes; " +
+			"with that rule "
 		if r.Scale == experiment.Full {
 			r.Claim("under-utilised", theirs.Values("util").Mean())
 			r.Note("under-utilised", cause+"alone, %.3f", us.Values("util").Mean())

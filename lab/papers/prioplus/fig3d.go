@@ -61,8 +61,8 @@ var fig3d = &experiment.Experiment{
 		r.Claim("slow-restart", experiment.Seconds(r.Values("refill").Min()))
 		r.Note("probe-gap", "the high flows have 12 MB each: with 3 MB they end after 0.6 ms, "+
 			"when the low windows are still at two packets, and the gap is 23 µs, as in the "+
-			"published run. Windows at the floor are paced over the base round trip, as there; over the "+
-			"measured one it would be 53 µs")
+			"published run. Windows at the floor are paced over the base round trip, as there; "+
+			"over the measured one it would be 53 µs")
 		r.Claim("probe-gap", experiment.Seconds(r.Values("gap").Mean()))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
