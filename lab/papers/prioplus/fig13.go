@@ -56,14 +56,14 @@ var fig13 = &experiment.Experiment{
 			above = above.With(fmt.Sprint(b), claims.Number(knees[b]*1e6/float64(b)))
 		}
 		r.Claim("knee-above-b", above)
-		r.Note("knee-above-b", "%s", filtered(r))
+		r.Note("knee-above-b", "%s", withinLimits(r))
 		widest := experiment.At(r.Scale, 30, 20)
 		moves := math.Inf(1) // without a knee
 		if !math.IsInf(knees[widest], 1) {
 			moves = (knees[widest] - knees[10]) * 1e6
 		}
 		r.Claim("knee-moves", moves)
-		r.Note("knee-moves", "%s", filtered(r))
+		r.Note("knee-moves", "%s", withinLimits(r))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		p := figure.Lines("gap", "Gap to physical priorities, eight flows added up",
@@ -85,11 +85,11 @@ var fig13 = &experiment.Experiment{
 	},
 }
 
-// filtered explains why delays of single samples have no effect.
-func filtered(r *experiment.Results) string {
-	text := "a flow stops after two samples in a row beyond D_limit, and its Swift cuts by the " +
-		"sample that is beyond D_target, once a round trip: with delays drawn for each sample " +
-		"neither grows with R. PrioPlus's mean completion time for R of 0 and up to 40 µs:"
+// withinLimits explains why delays of single samples have no effect.
+func withinLimits(r *experiment.Results) string {
+	text := "D_limit of the lowest of the four priorities is 51 µs above the base at B = 10, and " +
+		"further at a larger B, so that delays of up to 40 µs alone stop no flow. PrioPlus's mean " +
+		"completion time for R of 0 and up to 40 µs:"
 	for i, c := range r.Cells() {
 		if i > 0 {
 			text += ";"

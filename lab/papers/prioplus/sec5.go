@@ -35,6 +35,8 @@ var sec5 = &experiment.Experiment{
 	ID:    "prioplus/sec5",
 	Seeds: oneSeed,
 	Run: func(j *experiment.Job) error {
+		j.Value("file") // no values unless the source is there
+		j.Value("algorithm")
 		switch all, functions, err := linesOf(wrapper, algorithm1...); {
 		case errors.Is(err, fs.ErrNotExist): // a program far from its source
 		case err != nil:
