@@ -88,8 +88,8 @@ var fig13 = &experiment.Experiment{
 // withinLimits explains why delays of single samples have no effect.
 func withinLimits(r *experiment.Results) string {
 	text := "D_limit of the lowest of the four priorities is 51 µs above the base at B = 10, and " +
-		"further at a larger B, so that delays of up to 40 µs alone stop no flow. PrioPlus's mean " +
-		"completion time for R of 0 and up to 40 µs:"
+		"further at a larger B, so that delays of up to 40 µs alone stop no flow. PrioPlus's " +
+		"mean completion time for R of 0 and up to 40 µs:"
 	for i, c := range r.Cells() {
 		if i > 0 {
 			text += ";"
