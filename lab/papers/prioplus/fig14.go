@@ -125,7 +125,7 @@ var fig14 = &experiment.Experiment{
 		}
 		r.Note("large-vs-d2tcp", "D2TCP's deadlines hardly separate priorities: large flows of "+
 			"the highest take %.1f times as long as under PrioPlus, those of the low ones, which "+
-			"are more and longer, %.1f times. Its parameters behind the figure are not disclosed",
+			"are more and longer, %.1f times",
 			of(deadlines, high, "large").Mean()/of(virtualSwift, high, "large").Mean(),
 			of(deadlines, low, "large").Mean()/of(virtualSwift, low, "large").Mean())
 		r.Claim("large-vs-d2tcp", 1-largest(virtualSwift)/largest(deadlines))
