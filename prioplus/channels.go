@@ -38,6 +38,8 @@ type options struct {
 	minResume  cc.Packets
 	room       bool
 	rampUpRTTs int
+	limit      units.Duration
+	artifact   bool
 }
 
 func (o *options) declare(s *cc.Settings) {
@@ -65,7 +67,7 @@ func (o *options) declare(s *cc.Settings) {
 			"unless 0")
 	s.Param(&o.unlimited, "free", "0", "[0, 1]", "OURS; 0.125: PrioPlus artifact",
 		"fraction of the priorities, the highest, that have no limit and never stop; at least "+
-			"one, unless 0")
+			"one, unless 0; rounded, and started without a probe")
 	s.Param(&o.wHigh, "w_high", "1BDP", "(0, 1BDP]", "PrioPlus 4.4",
 		"W_LS of high priorities: first window, and its growth in a round trip without a queue")
 	s.Param(&o.wMiddle, "w_middle", "0.25BDP", "(0, 1BDP]", "PrioPlus 4.4",
@@ -78,6 +80,11 @@ func (o *options) declare(s *cc.Settings) {
 	s.Param(&o.rampUpRTTs, "patience", "0", "[0, 250]", "PrioPlus; 20: OURS",
 		"round trips after a resume while others send in which #flow is not estimated, since the "+
 			"window is not a fair share yet")
+	s.Param(&o.limit, "limit", "0s", "[0s, 10ms]", "PrioPlus; else: PrioPlus artifact",
+		"distance of D_limit from D_target, for channels of any width; 0: a/2+b")
+	s.Param(&o.artifact, "artifact", "off", "", "PrioPlus; on: PrioPlus artifact",
+		"the rules of the published simulator: a smaller #flow, W_AI of five flows for one, a "+
+			"longer countdown, cuts by one-way delay, no increase by the original CC at base RTT")
 }
 
 // ParseChannels reads a number of priorities, or parameters such as n=12,a=3.2us,b=0.8us.
@@ -140,12 +147,22 @@ func (c Channels) read(path *cc.Path) (options, error) {
 	return o, nil
 }
 
-// count returns how many priorities a fraction is: at least one, unless it is 0.
+// count returns how many priorities a fraction is, rounded down: at least one, unless it is 0. Of
+// 12 priorities an eighth is one, as in section 6.3.
 func (o *options) count(x float64) int {
 	if x == 0 {
 		return 0
 	}
 	return max(1, int(x*float64(o.n)))
+}
+
+// free returns how many priorities have no limit: rounded, as in the artifact, where an eighth of
+// 12 is two.
+func (o *options) free() int {
+	if o.unlimited == 0 {
+		return 0
+	}
+	return max(1, int(o.unlimited*float64(o.n)+0.5))
 }
 
 // N returns the number of priorities.
@@ -195,10 +212,14 @@ func (o *options) channel(priority int, base units.Duration) (Channel, error) {
 			fmt.Errorf("prioplus: priority %d out of range [0, %d)",
 				priority, o.n)
 	}
-	ch := Channel{Priority: priority, Direct: priority >= o.n-o.count(o.direct)}
+	ch := Channel{Priority: priority,
+		Direct: priority >= o.n-max(o.count(o.direct), o.free())}
 	ch.Target = base + units.Duration(priority+1)*(o.a+o.b)
 	ch.Limit = ch.Target + o.a/2 + o.b
-	if priority >= o.n-o.count(o.unlimited) {
+	if o.limit > 0 {
+		ch.Limit = ch.Target + o.limit
+	}
+	if priority >= o.n-o.free() {
 		ch.Limit = units.Forever
 	}
 	switch {
@@ -304,7 +325,10 @@ func newPrioPlus(inner cc.Steerable, ch Channel, o options, path cc.Path) *PrioP
 	p := &PrioPlus{inner: inner, constants: c, flow: flow{rng: cc.NewRNG(path.Seed), nflow: 1,
 		delay: path.BaseRTT}}
 	p.stopped, p.idle = true, true
-	inner.Steer(ch.Target, minCwnd, p.maxCwnd())
+	if o.artifact {
+		c.followArtifact()
+	}
+	p.steer()
 	if o.oneWay {
 		p.reverse = &reverseDelay{}
 	}

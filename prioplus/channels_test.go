@@ -86,7 +86,7 @@ func TestBadSpecs(t *testing.T) {
 		{"width=4us", 0,
 			`prioplus: channels width=4us: unknown parameter "width", want one of n, a, b, eps, ` +
 				`filter, dual, one_way, measure, high, low, direct, free, w_high, w_middle, ` +
-				`w_low, least, room, patience`},
+				`w_low, least, room, patience, limit, artifact`},
 		{"many", 0, `prioplus: channels many: "many" is not key=value`},
 	} {
 		ch, err := ParseChannels(c.channels)
@@ -131,13 +131,30 @@ func TestChannelsTextRoundTrip(t *testing.T) {
 	assert.Equal(t, 9, strings.Count(b.String(), "\n"))
 }
 
-// The artifact's highest priorities have no limit: no other flow can make them stop.
+// The artifact's highest priorities have no limit: no other flow can make them stop, and they start
+// at once. Their number is rounded: an eighth of 12 is two, though only one of 12 is high.
 func TestFree(t *testing.T) {
-	c, err := ParseChannels("n=16,free=0.125")
-	require.NoError(t, err)
-	for priority, want := range map[int]bool{15: true, 14: true, 13: false, 0: false} {
-		ch, err := c.Of(priority, plain)
+	for table, free := range map[string]int{"n=16,free=0.125": 2, "n=12,free=0.125": 2,
+		"n=10,free=0.125": 1, "n=8,free=0.125": 1, "n=2,free=0.125": 1, "n=20,free=0.125": 3,
+		"n=8,free=0.25,direct=0.5": 2, "n=8": 0} {
+		c, err := ParseChannels(table)
 		require.NoError(t, err)
-		assert.Equal(t, want, ch.Limit == units.Forever, "priority %d", priority)
+		for priority := range c.N() {
+			ch, err := c.Of(priority, plain)
+			require.NoError(t, err)
+			want := priority >= c.N()-free
+			assert.Equal(t, want, ch.Limit == units.Forever, "%s: priority %d", table, priority)
+			assert.True(t, ch.Direct || !want, "%s: priority %d", table, priority)
+		}
 	}
+}
+
+// The artifact's sweep of widths has channels narrower than a/2+b.
+func TestLimit(t *testing.T) {
+	c, err := ParseChannels("n=8,a=2.4us,b=0us,limit=0.8us")
+	require.NoError(t, err)
+	ch, err := c.Of(2, plain)
+	require.NoError(t, err)
+	assert.Equal(t, plain.BaseRTT+7200*units.Nanosecond, ch.Target)
+	assert.Equal(t, ch.Target+800*units.Nanosecond, ch.Limit)
 }

@@ -43,6 +43,6 @@ func (p *PrioPlus) rebase(base units.Duration) {
 	if c.Limit != units.Forever {
 		c.Limit += shift
 	}
-	p.inner.Steer(c.Target, minCwnd, p.maxCwnd())
+	p.steer()
 	p.inner.SetCwnd(min(p.inner.Cwnd(), p.maxCwnd()))
 }

@@ -28,6 +28,7 @@ type constants struct {
 	perPicosec  float64        // packets that line rate carries in a picosecond
 	probeSaving units.Duration // how much shorter a probe's round trip is than a full packet's
 	base        *cc.BaseRTT    // nil: the base round trip is not measured
+	back        units.Duration // time of a reply, which cuts do not count; 0 unless artifact
 }
 
 // flow is the state of one flow in addition to that of the original CC.
@@ -61,6 +62,9 @@ const (
 	restartRTTs = 4
 )
 
+// Inner returns the original CC.
+func (p *PrioPlus) Inner() cc.Steerable { return p.inner }
+
 // Events implements cc.Algorithm.
 func (p *PrioPlus) Events() cc.EventSet {
 	return p.innerEvents | cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.RTO, cc.POST)
@@ -85,7 +89,7 @@ func (p *PrioPlus) On(ev *cc.Event, now units.Time) cc.Decision {
 		return p.decide()
 	}
 	before := p.inner.Cwnd()
-	d := p.inner.On(ev, now) // line 22
+	d := p.inner.On(p.forInner(ev), now) // line 22
 	if cwnd := p.inner.Cwnd(); cwnd < before && cwnd <= stopCwnd && !p.stopped {
 		p.yield(max(p.delay, p.Target), now)
 	}
@@ -147,7 +151,7 @@ func (p *PrioPlus) newAck(ev *cc.Event, now units.Time) bool {
 	} else if rttPass {
 		p.starting = false
 	}
-	return true
+	return !p.settings.artifact || !p.atBase(delay)
 }
 
 // updateHostRoom makes the window cover what is in hosts, in addition to the channel's bytes in the
@@ -161,7 +165,7 @@ func (p *PrioPlus) updateHostRoom(ev *cc.Event, delay units.Duration) {
 	before := p.hostRoom
 	p.hostRoom = uint16((7*int64(p.hostRoom) + min(int64(hosts/roomGrain), math.MaxUint16)) / 8)
 	if p.hostRoom/roomStep != before/roomStep {
-		p.inner.Steer(p.Target, minCwnd, p.maxCwnd())
+		p.steer()
 	}
 }
 
@@ -169,6 +173,9 @@ const (
 	roomGrain = 100 * units.Nanosecond
 	roomStep  = 64 // change of the room, in grains, from which on the window follows
 )
+
+// steer sets the original CC's target, and the bounds of its window.
+func (p *PrioPlus) steer() { p.inner.Steer(p.Target-p.back, minCwnd, p.maxCwnd()) }
 
 // maxCwnd returns the largest window: BaseBdp and the channel's bytes (the artifact), and what
 // waits in hosts.
@@ -180,14 +187,23 @@ func (p *PrioPlus) maxCwnd() cc.Packets {
 // this flow's cwnd.
 func (p *PrioPlus) estimateFlows(delay units.Duration) {
 	if p.rampUp == 0 { // otherwise cwnd is not a fair share
-		inflight := float64(delay) * p.perPicosec
-		p.nflow = float32(min(maxFlows, max(float64(p.nflow), inflight/float64(p.inner.Cwnd()))))
+		flows := float64(delay) * p.perPicosec / float64(p.inner.Cwnd())
+		if p.settings.artifact {
+			flows = p.artifactFlows(flows)
+		}
+		p.nflow = float32(min(maxFlows, max(float64(p.nflow), flows)))
 	}
 	p.setWAI()
 	p.countDown = p.rtts
 }
 
-func (p *PrioPlus) setWAI() { p.inner.SetAI(p.waiOrigin/cc.Packets(p.nflow), 0) }
+func (p *PrioPlus) setWAI() {
+	share := p.nflow
+	if p.settings.artifact {
+		share = max(1, share/artifactShare)
+	}
+	p.inner.SetAI(p.waiOrigin/cc.Packets(share), 0)
+}
 
 // onRoundTrip grows the window after a round trip that ends at or below D_target.
 func (p *PrioPlus) onRoundTrip(delay units.Duration) {

@@ -11,6 +11,8 @@ import (
 // every round trip.
 var fig10c = &experiment.Experiment{
 	ID: "prioplus/fig10c",
+	// the overshoot depends on chance
+	Seeds: func(s experiment.Scale) int { return experiment.At(s, 12, 1) },
 	Cells: func(experiment.Scale) []experiment.Cell {
 		return []experiment.Cell{{Name: "dual-RTT", Params: true},
 			{Name: "every RTT", Params: false}}
@@ -50,17 +52,30 @@ var fig10c = &experiment.Experiment{
 		lows.keep(j, "low")
 		highs.keep(j, "high")
 		keepQueue(j, "queue", r, 10*units.Microsecond)
-		return nil
+		rows, err := replayRows()
+		j.Value("rows", float64(rows))
+		return err
 	},
 	Judge: func(r *experiment.Results) {
 		dual, every := r.Cell("dual-RTT"), r.Cell("every RTT")
 		r.Claim("fast", experiment.Seconds(dual.Values("takeover").Max()))
 		r.Claim("no-overshoot", dual.Values("most").Max())
-		r.Note("no-overshoot", overshoot)
-		r.Note("reference-trace", "the artifact's own variant of the rules (one-way delays as "+
-			"divisors, #flow in integers, five times W_AI/#flow) is not implemented; "+
-			"TestArtifactTrace of package prioplus has its six events by the paper's rules, and "+
-			"lists where the artifact's differ")
+		most := dual.Values("most")
+		within := 0
+		for _, x := range most {
+			if x <= 1.08 {
+				within++
+			}
+		}
+		r.Note("no-overshoot", "the largest of %d seeds; %d of them stay within 1.08, the median "+
+			"is %.2f and the least %.2f: %s", len(most), within, most.Percentile(50), most.Min(),
+			overshoot)
+		if r.Scale == experiment.Full {
+			r.Claim("reference-trace", dual.Values("rows").Min())
+			r.Note("reference-trace", "with option artifact: #flow relative to D_target and in "+
+				"whole flows, W_AI of five flows for one, two more round trips of countdown, cuts "+
+				"by one-way delay, no increase by Swift at the base round trip")
+		}
 		r.Claim("overreaction", every.Values("util").Mean()/dual.Values("util").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -74,12 +89,17 @@ var fig10c = &experiment.Experiment{
 			queue.Add(c.Name, q.X, q.Y)
 			share.Add(c.Name, g.X, g.Y)
 		}
-		return []figure.Figure{queue, share}
+		most := figure.CDF("most", "Largest queue in the 2 ms after the takeover, by seed",
+			"queue / D_target")
+		for _, c := range r.Cells() {
+			most.Samples(c.Name, c.Values("most"))
+		}
+		return []figure.Figure{queue, share, most}
 	},
 }
 
 const overshoot = "once all low flows have stopped, the queue runs empty before the high windows " +
 	"fill the path, since their sum is about a BDP then. At the base RTT each of the ten flows " +
 	"adds W_LS, an eighth of a BDP, in a round trip: 1.25 BDP together, the cycle of section " +
-	"4.3.1. If by chance of the starts the queue does not run empty, it stays at the target " +
-	"(1.03), as in the published run, whose queue kept 31 KB"
+	"4.3.1. If by chance of the starts the queue does not run empty, it stays at the target, " +
+	"as in the published run, whose queue kept 31 KB"

@@ -3,6 +3,7 @@ package prioplus
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
@@ -10,33 +11,54 @@ import (
 )
 
 // Figure 11: completion times by the number of priorities, of all flows and by size. The four
-// experiments share their runs.
+// experiments share their runs. Claims are judged on the authors' set-up, in which the load is
+// counted in flows, the highest priorities have no limit, and only PrioPlus's ACKs have a queue
+// above all data. Set-ups that change one of these are beside it.
+
+// setting is a traffic, and the queue of ACKs.
+type setting struct {
+	Traffic traffic
+	ACKs    acks
+}
+
+var (
+	authors   = setting{loadByFlows, acksPublished}
+	webSearch = setting{trueSearch, acksPublished}
+	equalACKs = setting{loadByFlows, acksOnTop}
+)
+
+func (s setting) cell(x scheme, n int) schedulingCell {
+	return schedulingCell{x, n, s.Traffic, s.ACKs}
+}
+
+// fig11PrioPlus is the artifact's, whose highest priorities have no limit.
+const fig11PrioPlus = virtualFree
 
 var fig11a = &experiment.Experiment{
 	ID: "prioplus/fig11a",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return fig11Cells(s, virtualSwift, ideal, deadlines, physical, idealNoCC, virtualFree)
+		return fig11Cells(s, fig11PrioPlus, ideal, deadlines, physical, idealNoCC, virtualSwift)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
-		r.Claim("close-to-ideal",
-			worst(ratios(r, "all", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		better := ratios(r, "all", mean, deadlines, virtualSwift, 8, 12)
+		r.Claim("close-to-ideal", worst(toIdeal(r, "all", mean)))
+		better := authors.ratios(r, "all", mean, deadlines, fig11PrioPlus, 8, 12)
 		r.Claim("d2tcp-worse", slices.Min(better))
 		if r.Scale == experiment.Small {
-			r.Note("close-to-ideal", "%s", stops)
+			r.Note("close-to-ideal", fewFlows)
 			r.Note("d2tcp-worse", fewFlows)
 			return
 		}
-		r.Note("close-to-ideal", "%s", stops+freed(r, "all", mean))
-		r.Note("headroom-knee", "headroom of eight queues leaves 0.6 MB to share, and PFC "+
-			"pauses, as the paper says; but it pauses a port for only %.2g of the time, since "+
-			"Swift's queues are short", scheduled(r, physical,
-			8).Values("paused").Mean())
-		r.Claim("headroom-knee", scheduled(r, physical, 8).Values("all").Mean()/scheduled(r,
-			physical, 6).Values("all").Mean())
-		r.Claim("pfc", scheduled(r, physical, 8).Values("paused").Mean()/scheduled(r, physical,
-			4).Values("paused").Mean())
+		r.Note("close-to-ideal", "%s", beside(r, "all", mean))
+		relative := authors.ratios(r, "all", mean, physical, ideal, 6, 8)
+		at := func(n int) experiment.Pool { return r.Cell(authors.cell(physical, n).name()) }
+		r.Claim("headroom-knee", relative[1]/relative[0])
+		r.Note("headroom-knee", "both relative to Physical*, whose completion times also change "+
+			"with the number of priorities: %.2f and %.2f. %.0f PAUSE frames with 6 priorities, "+
+			"%.0f with 8, of all seeds; ports are paused for %.2g and %.2g of the time",
+			relative[0], relative[1], at(6).Values("pauses").Sum(), at(8).Values("pauses").Sum(),
+			at(6).Values("paused").Mean(), at(8).Values("paused").Mean())
+		r.Claim("pfc", at(8).Values("paused").Mean()/at(4).Values("paused").Mean())
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "all") },
 }
@@ -44,34 +66,34 @@ var fig11a = &experiment.Experiment{
 var fig11b = &experiment.Experiment{
 	ID: "prioplus/fig11b",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree)
+		return fig11Cells(s, fig11PrioPlus, ideal, idealNoCC, virtualSwift)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
-		r.Claim("mean", worst(ratios(r, "small", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", "%s", shared)
-		if r.Scale == experiment.Full {
-			r.Note("mean", "%s", shared+splitting+freed(r, "small", mean))
-		}
-		pauses := func(s scheme) (sum float64) {
-			for _, n := range counts(r.Scale) {
-				sum += scheduled(r, s, n).Values("pauses").Sum()
+		r.Claim("mean", worst(toIdeal(r, "small", mean)))
+		pauses := func(s scheme, n ...int) (sum float64) {
+			for _, n := range n {
+				sum += r.Cell(authors.cell(s, n).name()).Values("pauses").Sum()
 			}
 			return sum
 		}
-		r.Claim("fewer-pauses", claims.Number(pauses(virtualSwift)/pauses(ideal)))
-		r.Note("fewer-pauses",
-			"%.0f pauses with PrioPlus, %.0f with Physical*, in all runs together. The highest "+
-				"target of 12 priorities is a queue of 600 KB, which exceeds the threshold of a "+
-				"port if most of it came in by one; Physical* has Swift's 25 µs, and its "+
-				"headroom is not part of the buffer", pauses(virtualSwift),
-			pauses(ideal))
-		if r.Scale == experiment.Full {
-			r.Claim("p99", worst(ratios(r, "small", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", "%s", shared+freed(r, "small", p99))
-			r.Claim("few-prios-better",
-				slices.Min(ratios(r, "small", mean, virtualSwift, ideal, 2, 4)))
+		few := experiment.At(r.Scale, []int{2, 4}, []int{2})
+		r.Claim("fewer-pauses", (1+pauses(fig11PrioPlus, few...))/(1+pauses(ideal, few...)))
+		r.Note("fewer-pauses", "with up to 4 priorities, of which the paper says it: %.0f PAUSE "+
+			"frames with PrioPlus, %.0f with Physical*, of all seeds (one is added to both). With "+
+			"8 and 12: %.0f and %.0f. The highest target of 12 priorities is a queue of 600 KB, "+
+			"which exceeds the threshold of a port if most of it came in by one",
+			pauses(fig11PrioPlus, few...), pauses(ideal, few...), pauses(fig11PrioPlus, 8, 12),
+			pauses(ideal, 8, 12))
+		if r.Scale == experiment.Small {
+			r.Note("mean", fewFlows)
+			return
 		}
+		r.Note("mean", "%s", beside(r, "small", mean)+waits)
+		r.Claim("p99", worst(toIdeal(r, "small", p99)))
+		r.Note("p99", "%s", beside(r, "small", p99)+waits)
+		r.Claim("few-prios-better",
+			slices.Min(authors.ratios(r, "small", mean, fig11PrioPlus, ideal, 2, 4)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "small") },
 }
@@ -79,17 +101,18 @@ var fig11b = &experiment.Experiment{
 var fig11c = &experiment.Experiment{
 	ID: "prioplus/fig11c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
-		return fig11Cells(s, virtualSwift, ideal, idealNoCC, virtualFree)
+		return fig11Cells(s, fig11PrioPlus, ideal, idealNoCC, virtualSwift)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
-		r.Claim("mean", worst(ratios(r, "middle", mean, virtualSwift, ideal, counts(r.Scale)...)))
-		r.Note("mean", "%s", scaling)
-		if r.Scale == experiment.Full {
-			r.Note("mean", "%s", scaling+freed(r, "middle", mean))
-			r.Claim("p99", worst(ratios(r, "middle", p99, virtualSwift, ideal, counts(r.Scale)...)))
-			r.Note("p99", "%s", scaling+freed(r, "middle", p99))
+		r.Claim("mean", worst(toIdeal(r, "middle", mean)))
+		if r.Scale == experiment.Small {
+			r.Note("mean", fewFlows)
+			return
 		}
+		r.Note("mean", "%s", beside(r, "middle", mean))
+		r.Claim("p99", worst(toIdeal(r, "middle", p99)))
+		r.Note("p99", "%s", beside(r, "middle", p99))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure { return fig11Figures(r, "middle") },
 }
@@ -98,15 +121,15 @@ var fig11d = &experiment.Experiment{
 	ID: "prioplus/fig11d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		if s == experiment.Small {
-			return schedulingCells(schedulingCell{virtualSwift, 8}, schedulingCell{ideal, 8})
+			return schedulingCells(authors.cell(fig11PrioPlus, 8), authors.cell(ideal, 8))
 		}
-		return fig11Cells(s, virtualSwift, ideal, idealNoCC)
+		return fig11Cells(s, fig11PrioPlus, ideal, idealNoCC, virtualSwift)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {
 		many := experiment.At(r.Scale, []int{8, 10, 12}, []int{8})
 		gain := func(of func(experiment.Values) float64) (v claims.Value) {
-			for i, x := range ratios(r, "large", of, virtualSwift, ideal, many...) {
+			for i, x := range authors.ratios(r, "large", of, fig11PrioPlus, ideal, many...) {
 				v = v.With(fmt.Sprint(many[i]), claims.Number(1-x))
 			}
 			return v
@@ -116,31 +139,20 @@ var fig11d = &experiment.Experiment{
 			r.Note("gain-mean", fewFlows)
 			return
 		}
+		r.Note("gain-mean", "as completion times, %s", beside(r, "large", mean))
 		r.Claim("gain-p99", gain(p99))
 		over := func(class string, a, b scheme) float64 {
-			sum := 0.0
-			for _, x := range ratios(r, class, mean, a, b, many...) {
-				sum += x / float64(len(many))
-			}
-			return sum
+			return experiment.Values(authors.ratios(r, class, mean, a, b, many...)).Mean()
 		}
-		r.Note("gain-mean", "without congestion control, which leaves nothing idle, large flows "+
-			"take %.2f of their time under Swift in the same queues: this is the most that its "+
-			"slow restart costs here, and PrioPlus recovers a part of it",
-			over("large", idealNoCC, ideal))
-		r.Note("nocc", "large flows gain, but small ones are not ruined: they are all in the "+
-			"highest priority, with a queue and pauses of their own. At 8 priorities their 99th "+
-			"percentile is %.0f µs, with Swift %.0f",
-			1e6*p99(scheduled(r, idealNoCC, 8).Values("small")),
-			1e6*p99(scheduled(r, ideal, 8).Values("small")))
 		r.Claim("nocc", experiment.With("large", over("large", idealNoCC, ideal)).
-			With("small", over("small", virtualSwift, idealNoCC)))
+			With("small", over("small", fig11PrioPlus, idealNoCC)))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		if r.Scale == experiment.Small {
 			cdf := figure.CDF("large", "Large flows, 8 priorities", "completion time (ms)")
-			for _, s := range []scheme{virtualSwift, ideal} {
-				cdf.Samples(string(s), scheduled(r, s, 8).Values("large").Scaled(1e3))
+			for _, s := range []scheme{fig11PrioPlus, ideal} {
+				large := r.Cell(authors.cell(s, 8).name()).Values("large")
+				cdf.Samples(string(s), large.Scaled(1e3))
 			}
 			return []figure.Figure{cdf}
 		}
@@ -148,29 +160,12 @@ var fig11d = &experiment.Experiment{
 	},
 }
 
-// The reasons why ours differs from the paper.
 const (
-	stops = "worst at 2 priorities: the highest flows, which begin with a BDP, exceed their own " +
-		"D_limit when they meet a queue at the target below or each other, and stop according to " +
-		"Algorithm 1"
-	shared = "small flows wait in the queue that lower priorities hold at their targets, the " +
-		"longer the more priorities there are; in queues of their own they wait only for each " +
-		"other. The paper says so too; why it finds a smaller effect is not known"
-	splitting = ". With sizes divided as in the artifact, at equal widths, the ratio is 1.3 for " +
-		"12 priorities and 1.2 for 8 (two seeds, tried by hand)"
-	scaling = "besides the queue (fig11b), middle flows share their priority with flows of up to " +
-		"2 MB, where, as a guess, a small window grows more slowly: Swift in physical queues has " +
-		"scaling of the target for it"
+	waits = ". Small flows wait in the queue that lower priorities hold at their targets, the " +
+		"longer the more priorities there are and the more bytes they have; in queues of their " +
+		"own they wait only for each other"
 	fewFlows = "about 300 flows and one seed"
 )
-
-// freed explains the effect of the artifact's table, in which the highest eighth of the priorities
-// has no limit.
-func freed(r *experiment.Results, class string, of func(experiment.Values) float64) string {
-	x := ratios(r, class, of, virtualFree, ideal, 2, 8, 12)
-	return fmt.Sprintf(". Where the highest priorities have no limit, as in the artifact, the "+
-		"ratio is %.2f, %.2f and %.2f for 2, 8 and 12 priorities", x[0], x[1], x[2])
-}
 
 // counts are the numbers of priorities.
 func counts(s experiment.Scale) []int {
@@ -180,37 +175,105 @@ func counts(s experiment.Scale) []int {
 // onlyWith are the numbers of priorities of schemes that do not run with all of them: headroom of
 // more than eight queues leaves no buffer, and the claims need no more of the others.
 var onlyWith = map[scheme][]int{
-	physical: {2, 4, 6, 8}, deadlines: {8, 12}, idealNoCC: {8, 10, 12}, virtualFree: {2, 8, 12},
+	physical: {2, 4, 6, 8}, deadlines: {8, 12}, idealNoCC: {8, 10, 12}, virtualSwift: {2, 8, 12},
 }
 
-// fig11Cells are schemes with every number of priorities. At small scale headroom of eight queues
-// leaves no buffer either.
+// The numbers of priorities of the set-ups beside the authors'.
+var (
+	searchCounts = []int{4, 8, 12}
+	acksCounts   = []int{8, 12}
+)
+
+// fig11Cells are schemes with every number of priorities, and at full scale the set-ups beside. At
+// small scale headroom of eight queues leaves no buffer either.
 func fig11Cells(s experiment.Scale, schemes ...scheme) []experiment.Cell {
 	var cells []schedulingCell
 	for _, x := range schemes {
-		if s == experiment.Small && (x == physical || x == idealNoCC || x == virtualFree) {
+		if s == experiment.Small && (x == physical || x == idealNoCC || x == virtualSwift) {
 			continue
 		}
 		for _, n := range counts(s) {
 			if there := onlyWith[x]; there == nil || slices.Contains(there, n) {
-				cells = append(cells, schedulingCell{x, n})
+				cells = append(cells, authors.cell(x, n))
 			}
+		}
+	}
+	if s == experiment.Full {
+		for _, x := range []scheme{fig11PrioPlus, ideal} {
+			for _, n := range searchCounts {
+				cells = append(cells, webSearch.cell(x, n))
+			}
+		}
+		for _, n := range acksCounts { // PrioPlus's are on top anyway
+			cells = append(cells, equalACKs.cell(ideal, n))
 		}
 	}
 	return schedulingCells(cells...)
 }
 
-func scheduled(r *experiment.Results, s scheme, n int) experiment.Pool {
-	if s == telemetry {
-		n = noPriorities
+// ratios compares a class of flows under two schemes, for each number of priorities.
+func (s setting) ratios(r *experiment.Results, class string, of func(experiment.Values) float64, a,
+	b scheme, counts ...int) []float64 {
+	out := make([]float64, len(counts))
+	for i, n := range counts {
+		out[i] = of(r.Cell(s.cell(a, n).name()).Values(class)) /
+			of(r.Cell(s.cell(b, n).name()).Values(class))
 	}
-	return r.Cell(schedulingCell{s, n}.name())
+	return out
+}
+
+// toIdeal compares PrioPlus with Physical* in the authors' set-up.
+func toIdeal(r *experiment.Results, class string, of func(experiment.Values) float64) []float64 {
+	return authors.ratios(r, class, of, fig11PrioPlus, ideal, counts(r.Scale)...)
+}
+
+// beside describes the seeds' range in the authors' set-up, and the results of those beside it.
+func beside(r *experiment.Results, class string, of func(experiment.Values) float64) string {
+	most := counts(r.Scale)[slices.Index(toIdeal(r, class, of), worst(toIdeal(r, class, of)))]
+	ours := r.Cell(authors.cell(fig11PrioPlus, most).name()).Seeds()
+	theirs := r.Cell(authors.cell(ideal, most).name()).Seeds()
+	var seeds []float64
+	for i := range ours {
+		seeds = append(seeds, of(ours[i].Values(class))/of(theirs[i].Values(class)))
+	}
+	sameACKs := make([]float64, len(acksCounts))
+	for i, n := range acksCounts {
+		sameACKs[i] = of(r.Cell(authors.cell(fig11PrioPlus, n).name()).Values(class)) /
+			of(r.Cell(equalACKs.cell(ideal, n).name()).Values(class))
+	}
+	return fmt.Sprintf("of Physical*: most at %d priorities, %.2f to %.2f by seed. With a limit "+
+		"for the highest priorities, as in the paper's text, %s at 2, 8 and 12 priorities. With "+
+		"all ACKs above all data in both %s at 8 and 12. On true WebSearch, of which small flows "+
+		"are a smaller part of the bytes, %s at 4, 8 and 12", most, slices.Min(seeds),
+		slices.Max(seeds),
+		twoDigits(authors.ratios(r, class, of, virtualSwift, ideal, 2, 8, 12)), twoDigits(sameACKs),
+		twoDigits(webSearch.ratios(r, class, of, fig11PrioPlus, ideal, searchCounts...)))
+}
+
+// twoDigits lists numbers.
+func twoDigits(x []float64) string {
+	text := make([]string, len(x))
+	for i := range x {
+		text[i] = fmt.Sprintf("%.2f", x[i])
+	}
+	last := len(text) - 1
+	return strings.Join(text[:last], ", ") + " and " + text[last]
 }
 
 func mean(v experiment.Values) float64 { return v.Mean() }
 func p99(v experiment.Values) float64  { return v.Percentile(99) }
+func worst(x []float64) float64        { return slices.Max(x) }
 
-// ratios compares a class of flows under two schemes, for each number of priorities.
+// scheduled returns the cell of a scheme on WebSearch in groups of equal bytes.
+func scheduled(r *experiment.Results, s scheme, n int) experiment.Pool {
+	if s == telemetry {
+		n = noPriorities
+	}
+	return r.Cell(setting{}.cell(s, n).name())
+}
+
+// ratios compares a class of flows under two schemes, for each number of priorities, on WebSearch
+// in groups of equal bytes.
 func ratios(r *experiment.Results, class string, of func(experiment.Values) float64, a, b scheme,
 	counts ...int) []float64 {
 	out := make([]float64, len(counts))
@@ -220,26 +283,33 @@ func ratios(r *experiment.Results, class string, of func(experiment.Values) floa
 	return out
 }
 
-func worst(x []float64) float64 { return slices.Max(x) }
-
 func fig11Figures(r *experiment.Results, class string) []figure.Figure {
 	average := figure.Lines("mean", "Mean completion time, "+class+" flows, 2 ms of arrivals",
 		"priorities", "time (µs)")
 	tail := figure.Lines("p99", "99th percentile, "+class+" flows, 2 ms of arrivals", "priorities",
 		"time (µs)")
-	for _, s := range []scheme{virtualSwift, ideal, physical, idealNoCC, deadlines, virtualFree} {
-		var x, y, y99 []float64
+	draw := func(label string, s setting, x scheme) {
+		var at, y, y99 []float64
 		for _, c := range r.Cells() {
-			if p := c.Params.(schedulingCell); p.Scheme == s {
+			p := c.Params.(schedulingCell)
+			if p.Scheme == x && p == s.cell(x, p.Priorities) {
 				v := c.Values(class).Scaled(1e6)
-				x, y, y99 = append(x, float64(p.Priorities)), append(y, v.Mean()), append(y99,
+				at, y, y99 = append(at, float64(p.Priorities)), append(y, v.Mean()), append(y99,
 					v.Percentile(99))
 			}
 		}
-		if len(x) > 0 {
-			average.Add(string(s), x, y)
-			tail.Add(string(s), x, y99)
+		if len(at) > 0 {
+			average.Add(label, at, y)
+			tail.Add(label, at, y99)
 		}
 	}
+	draw("PrioPlus", authors, fig11PrioPlus)
+	for _, s := range []scheme{ideal, physical, idealNoCC, deadlines} {
+		draw(string(s), authors, s)
+	}
+	draw("PrioPlus with limits", authors, virtualSwift)
+	draw("PrioPlus, true WebSearch", webSearch, fig11PrioPlus)
+	draw("Physical*, true WebSearch", webSearch, ideal)
+	draw("Physical*, ACKs on top", equalACKs, ideal)
 	return []figure.Figure{average, tail}
 }

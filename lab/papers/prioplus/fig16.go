@@ -14,10 +14,10 @@ var fig16 = &experiment.Experiment{
 	Cells: func(experiment.Scale) []experiment.Cell {
 		var cells []schedulingCell
 		for _, n := range fig16Counts {
-			cells = append(cells, schedulingCell{virtualSwift, n},
-				schedulingCell{virtualSameACK, n})
+			cells = append(cells, setting{}.cell(virtualSwift, n),
+				setting{}.cell(virtualSameACK, n))
 		}
-		return schedulingCells(append(cells, schedulingCell{telemetry, noPriorities})...)
+		return schedulingCells(append(cells, setting{}.cell(telemetry, noPriorities))...)
 	},
 	Run: runScheduling,
 	Judge: func(r *experiment.Results) {

@@ -33,7 +33,8 @@ var fig4 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
-		phases := watched.phases(2*r.Traces[0].BaseRTT, r.End)
+		phases, returns := withoutReturns(watched.phases(2*r.Traces[0].BaseRTT, r.End))
+		j.Value("returns", returns...)
 		for _, p := range phases {
 			j.Value("phase", float64(p.state))
 			j.Series("phase").Add(p.from.Seconds(), float64(p.state))
@@ -59,9 +60,10 @@ var fig4 = &experiment.Experiment{
 			phases = append(phases, claims.Text([...]string{"send", "probe"}[int(p)]))
 		}
 		r.Claim("phases", claims.List(phases...))
-		r.Note("phases", "after its first stop of each the low flow returns for 0.1 ms: it gave "+
-			"up a whole BDP at once, the high flow adds a quarter of one in a round trip, and so "+
-			"the first probe, 28 µs later, finds room in the queue; the second stop lasts")
+		r.Note("phases", "without %d returns of at most %.2f ms: the low flow gave up a whole BDP "+
+			"at once, the high flow adds a quarter of one in a round trip, and so the first "+
+			"probe, 28 µs after the stop, finds room in the queue; the second stop lasts",
+			len(r.Values("returns")), 1e3*r.Values("returns").Max())
 		r.Claim("probe-only", r.Values("silent")[0])
 		r.Claim("adaptive-step", experiment.Seconds(r.Values("takeover")[0]))
 	},
@@ -132,6 +134,26 @@ func (w *watch) phases(least, end units.Duration) (long []phase) {
 		}
 	}
 	return long
+}
+
+// briefReturn is the longest return that counts as a part of the stop around it. The flow otherwise
+// sends for more than a millisecond.
+const briefReturn = 200 * units.Microsecond
+
+// withoutReturns removes sending between two stops that is brief, and returns how long it took, in
+// seconds.
+func withoutReturns(all []phase) (left []phase, returns []float64) {
+	for i, p := range all {
+		if n := len(left); p.state == probes && n > 1 && left[n-2].state == probes {
+			if took := all[i].from - left[n-1].from; took <= briefReturn {
+				left = left[:n-1] // the stop before goes on
+				returns = append(returns, took.Seconds())
+				continue
+			}
+		}
+		left = append(left, p)
+	}
+	return left, returns
 }
 
 // sentWhileStopped counts what left later than a round trip after a stop, before the flow resumed.

@@ -13,16 +13,27 @@ import (
 // Flow scheduling (section 6.2): WebSearch in a fat tree, where smaller flows have higher
 // priorities.
 
-// schedulingCell is a scheme and a number of priorities.
+// schedulingCell is a scheme, a number of priorities, and the set-up of both.
 type schedulingCell struct {
 	Scheme     scheme
 	Priorities int
+	Traffic    traffic
+	ACKs       acks
 }
 
 // noPriorities is their number where there are none.
 const noPriorities = 1
 
-func (c schedulingCell) name() string { return fmt.Sprintf("%s, %d", c.Scheme, c.Priorities) }
+func (c schedulingCell) name() string {
+	name := fmt.Sprintf("%s, %d", c.Scheme, c.Priorities)
+	if c.Traffic == trueSearch {
+		name += ", " + string(c.Traffic)
+	}
+	if c.Traffic != groupsOfBytes && c.ACKs == acksOnTop {
+		name += ", ACKs on top"
+	}
+	return name
+}
 
 func schedulingCells(cells ...schedulingCell) []experiment.Cell {
 	out := make([]experiment.Cell, len(cells))
@@ -66,19 +77,12 @@ func runScheduling(j *experiment.Job) error {
 	c := j.Params.(schedulingCell)
 	r, err := runs.Of(j, c, func() (*outcome, error) {
 		t := fatTreeAt(j.Scale)
-		traffic, err := workload.Poisson{
-			Hosts: t.hosts(), Rate: t.capacity(), Load: 0.7, Sizes: workload.WebSearch,
-			Seed: j.Seed, Until: units.Time(t.span),
-		}.Source()
+		l := t.large(j.Seed, c.Scheme, c.Priorities)
+		l.Priorities.Start, l.Priorities.ACKs = c.Traffic.classes(c.Priorities), c.ACKs
+		var err error
+		l.Source, l.Priority, err = c.Traffic.source(j, t, c.Priorities)
 		if err != nil {
 			return nil, err
-		}
-		bounds := equalBytes(workload.WebSearch, c.Priorities)
-		l := t.large(j.Seed, c.Scheme, c.Priorities)
-		// The table of the artifact's experiments with many priorities.
-		l.Priorities.Start = ",high=0.25,low=0.375,direct=0.125"
-		l.Source, l.Priority = traffic, func(f workload.Flow) int {
-			return c.Priorities - 1 - sizeGroup(f.Bytes, bounds)
 		}
 		return l.run(j)
 	})
@@ -90,7 +94,7 @@ func runScheduling(j *experiment.Job) error {
 	}
 	for _, f := range r.Flows {
 		j.Value("all", f.FCT.Seconds())
-		j.Value(f.class(), f.FCT.Seconds())
+		j.Value(c.Traffic.class(f.Bytes), f.FCT.Seconds())
 	}
 	j.Value("pauses", r.PausesSent)
 	j.Value("paused", r.PausedShare)

@@ -58,17 +58,6 @@ type finished struct {
 	BDP      units.Bytes // of the pair
 }
 
-// class returns the paper's name for flows of this size; it gives no bounds.
-func (f finished) class() string {
-	switch {
-	case f.Bytes < 100_000:
-		return "small"
-	case f.Bytes <= 1_000_000:
-		return "middle"
-	}
-	return "large"
-}
-
 // run simulates until all flows have ended.
 func (l large) run(j *experiment.Job) (*outcome, error) {
 	s := l.scenario()

@@ -1,15 +1,18 @@
 package prioplus
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
@@ -26,6 +29,40 @@ func TestEqualBytes(t *testing.T) {
 	}
 	for g, b := range bytes {
 		assert.InEpsilon(t, workload.WebSearch.Mean()*10_000/8, b, 0.02, "group %d", g)
+	}
+}
+
+// The artifact's traffic has each group's share of the flows as its share of the load, in bytes, so
+// that the smallest flows have most bytes. W_LS are divided as by the artifact's rounding.
+func TestLoadByFlows(t *testing.T) {
+	j := &experiment.Job{Seed: 1, Scale: experiment.Full}
+	tree := fatTree{6, 100 * units.Gbps, 20 * units.Millisecond}
+	for _, n := range []int{2, 8, 12} {
+		source, priority, err := loadByFlows.source(j, tree, n)
+		require.NoError(t, err)
+		bounds := equalWidths(workload.WebSearch, n)
+		bytes, all := make([]float64, n), 0.0
+		for f, ok := source.Next(); ok; f, ok = source.Next() {
+			require.Equal(t, n-1-sizeGroup(f.Bytes, bounds), priority(f), f.Bytes)
+			bytes[priority(f)] += float64(f.Bytes)
+			all += float64(f.Bytes)
+		}
+		assert.InEpsilon(t, workload.WebSearch.CDF(bounds[0]), bytes[n-1]/all, 0.05)
+		offered := 0.7 * tree.span.Seconds() * float64(tree.capacity()) / 8 * float64(tree.hosts())
+		assert.InEpsilon(t, offered, all, 0.05)
+	}
+	for n, want := range map[int][3]int{2: {1, 0, 1}, 4: {1, 2, 1}, 6: {2, 2, 2}, 8: {2, 3, 3},
+		10: {3, 3, 4}, 12: {3, 5, 4}} {
+		table, err := prioplus.ParseChannels(fmt.Sprint("n=", n, loadByFlows.classes(n)))
+		require.NoError(t, err)
+		var got [3]int
+		for p := range n {
+			ch, err := table.Of(p, cc.Path{LineRate: units.Gbps, BaseRTT: units.Millisecond,
+				Payload: payload})
+			require.NoError(t, err)
+			got[prioplus.High-ch.Class]++
+		}
+		assert.Equal(t, want, got, "%d priorities", n)
 	}
 }
 
@@ -64,4 +101,24 @@ func TestClassesOfData(t *testing.T) {
 		assert.InEpsilon(t, float64(alone), float64(took[1]), 0.02)
 		assert.InEpsilon(t, 2*float64(alone), float64(took[0]), 0.1)
 	}
+}
+
+// In the artifact's runs ACKs of PrioPlus have a queue above all data, and those of other schemes
+// are in the queue of their data.
+func TestQueueOfACKs(t *testing.T) {
+	answers := func(s scheme, a acks) uint8 {
+		service, err := s.serve(priorities{N: 8, ACKs: a}, 5, units.Millisecond)
+		require.NoError(t, err)
+		return service.AnswerClass >> 2
+	}
+	for _, s := range []scheme{virtualSwift, virtualFree, virtualLEDBAT} {
+		assert.EqualValues(t, ackQueue, answers(s, acksOnTop), s)
+		assert.EqualValues(t, ackQueue, answers(s, acksPublished), s)
+	}
+	for s, queue := range map[scheme]int{baseline: 0, deadlines: 0, telemetry: 0, physical: 5,
+		physicalLEDBAT: 5, ideal: 5, idealNoCC: 5, physicalNoCC: 5} {
+		assert.EqualValues(t, ackQueue, answers(s, acksOnTop), s)
+		assert.EqualValues(t, queue, answers(s, acksPublished), s)
+	}
+	assert.Zero(t, answers(virtualSameACK, acksOnTop))
 }

@@ -68,3 +68,23 @@ func TestMostWithin(t *testing.T) {
 	assert.Equal(t, 3, mostWithin(experiment.Values{5, 1, 1.5, 2, 9}, 1))
 	assert.Zero(t, mostWithin(nil, 1))
 }
+
+// A brief return between two stops is a part of the stop; a long one is not.
+func TestWithoutReturns(t *testing.T) {
+	us := units.Microsecond
+	all := []phase{{0, sends}, {1000 * us, probes}, {1030 * us, sends}, {1130 * us, probes},
+		{2000 * us, sends}, {2300 * us, probes}}
+	left, returns := withoutReturns(all)
+	assert.Equal(t, []phase{{0, sends}, {1000 * us, probes}, {2000 * us, sends},
+		{2300 * us, probes}}, left)
+	assert.InDeltaSlice(t, []float64{100e-6}, returns, 1e-12)
+}
+
+// The fluid exceeds its target by what all flows add in a round trip, at most.
+func TestFluidSwing(t *testing.T) {
+	for _, n := range []int{10, 100} {
+		swing := fluidSwing(n, 12e-6, 32e-6)
+		step := swingBound(n, 32e-6) / 1.8
+		assert.InEpsilon(t, step, swing, 0.1, "%d flows", n)
+	}
+}

@@ -46,6 +46,27 @@ type priorities struct {
 	N     int
 	Start string // division of the classes of PrioPlus's channels: parameters of its table
 	AI    string // W_AI of Swift; empty means the artifact's 0.0012 BDP
+	ACKs  acks
+}
+
+// acks says in which queue the ACKs of a scheme travel, and echoes of probes.
+type acks int
+
+const (
+	acksOnTop acks = iota // those of all schemes above all data
+	// The artifact's runs: PrioPlus's above all data, those of other schemes with their data.
+	acksPublished
+)
+
+// withData reports whether a scheme's ACKs travel in the queue of its data.
+func (a acks) withData(s scheme) bool {
+	switch s {
+	case virtualSameACK:
+		return true
+	case virtualSwift, virtualFree, virtualLEDBAT:
+		return false
+	}
+	return a == acksPublished
 }
 
 // swift returns an algorithm's text with W_AI.
@@ -56,7 +77,7 @@ func (p priorities) swift(text string) string {
 	return text + ",ai=" + p.AI
 }
 
-// ackQueue is the queue of ACKs and echoes of probes: above all others.
+// ackQueue is the queue of ACKs and echoes of probes above all data.
 const ackQueue = fabric.MaxQueues - 1
 
 // classify returns a queue's number from DSCP.
@@ -123,12 +144,13 @@ func (s scheme) control(p priorities, priority int, alone units.Duration) (cc.Fa
 	case telemetry:
 		return parsed("hpcc")
 	case deadlines:
-		// From 1.5 times the ideal completion time to 12 times, the highest priority first.
+		// The artifact's: from 1.5 times the ideal completion time to 12 times, the highest
+		// priority first.
 		times := 1.5
 		if p.N > 1 {
 			times = 12 - 10.5*float64(priority)/float64(p.N-1)
 		}
-		return parsed(fmt.Sprintf("d2tcp:deadline=%gus", times*alone.Microseconds()))
+		return parsed(fmt.Sprintf("d2tcp:ai=0.01BDP,deadline=%gus", times*alone.Microseconds()))
 	case physicalLEDBAT:
 		return measured(parsed(ledbatLarge))
 	case virtualFree:
@@ -158,11 +180,11 @@ func around(inner string, p priorities, priority int) (cc.Factory, error) {
 func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Service, error) {
 	control, err := s.control(p, priority, alone)
 	service := sim.Service{Control: control, AnswerClass: ackQueue << 2}
-	switch {
-	case s.queues():
+	if s.queues() {
 		service.TrafficClass, service.Class = uint8(priority)<<2, port.Classes+port.Class(priority)
-	case s == virtualSameACK:
-		service.AnswerClass = 0
+	}
+	if p.ACKs.withData(s) {
+		service.AnswerClass = service.TrafficClass
 	}
 	return service, err
 }
@@ -175,13 +197,14 @@ func measured(c cc.Factory, err error) (cc.Factory, error) { return noisy{c}, er
 // New implements cc.Factory.
 func (n noisy) New(path cc.Path) (cc.Algorithm, error) {
 	a, err := n.Factory.New(path)
-	return &noisyFlow{a, rand.New(rand.NewPCG(uint64(path.Seed), 'n')), false}, err
+	return &noisyFlow{Algorithm: a, random: rand.New(rand.NewPCG(uint64(path.Seed), 'n'))}, err
 }
 
 type noisyFlow struct {
 	cc.Algorithm
 	random *rand.Rand
-	whole  bool // the delay in hosts counts as the fabric's
+	whole  bool           // the delay in hosts counts as the fabric's
+	extra  units.Duration // most of a delay that is not the queue's
 }
 
 // Start implements cc.Starter.
@@ -196,6 +219,9 @@ func (n *noisyFlow) Start(now units.Time) cc.Decision {
 func (n *noisyFlow) On(ev *cc.Event, now units.Time) cc.Decision {
 	if ev.Kind == cc.RTT && ev.Delay > 0 {
 		ev.Delay += workload.DelayNoise.Sample(n.random)
+		if n.extra > 0 {
+			ev.Delay += units.Duration(n.random.Int64N(int64(n.extra)))
+		}
 		if n.whole {
 			ev.Endpoint = 0
 		}

@@ -25,6 +25,9 @@ func virtual(table string, priority int, wai float64) (cc.Factory, error) {
 	return spec, spec.Check()
 }
 
+// artifactRules chooses the rules of the published simulator where they differ from the paper's.
+const artifactRules = ",artifact=on"
+
 // wai is W_AI of the micro-benchmark, in packets: 0.0012 BDP (the artifact).
 const wai = 0.0012 * bdp
 
