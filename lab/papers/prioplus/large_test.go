@@ -65,3 +65,23 @@ func TestClassesOfData(t *testing.T) {
 		assert.InEpsilon(t, 2*float64(alone), float64(took[0]), 0.1)
 	}
 }
+
+// In the artifact's runs ACKs of PrioPlus have a queue above all data, and those of other schemes
+// are in the queue of their data.
+func TestQueueOfACKs(t *testing.T) {
+	answers := func(s scheme, a acks) uint8 {
+		service, err := s.serve(priorities{N: 8, ACKs: a}, 5, units.Millisecond)
+		require.NoError(t, err)
+		return service.AnswerClass >> 2
+	}
+	for _, s := range []scheme{virtualSwift, virtualFree, virtualLEDBAT} {
+		assert.EqualValues(t, ackQueue, answers(s, acksOnTop), s)
+		assert.EqualValues(t, ackQueue, answers(s, acksPublished), s)
+	}
+	for s, queue := range map[scheme]int{baseline: 0, deadlines: 0, telemetry: 0, physical: 5,
+		physicalLEDBAT: 5, ideal: 5, idealNoCC: 5, physicalNoCC: 5} {
+		assert.EqualValues(t, ackQueue, answers(s, acksOnTop), s)
+		assert.EqualValues(t, queue, answers(s, acksPublished), s)
+	}
+	assert.Zero(t, answers(virtualSameACK, acksOnTop))
+}

@@ -46,6 +46,27 @@ type priorities struct {
 	N     int
 	Start string // division of the classes of PrioPlus's channels: parameters of its table
 	AI    string // W_AI of Swift; empty means the artifact's 0.0012 BDP
+	ACKs  acks
+}
+
+// acks says in which queue the ACKs of a scheme travel, and echoes of probes.
+type acks int
+
+const (
+	acksOnTop acks = iota // those of all schemes above all data
+	// The artifact's runs: PrioPlus's above all data, those of other schemes with their data.
+	acksPublished
+)
+
+// withData reports whether a scheme's ACKs travel in the queue of its data.
+func (a acks) withData(s scheme) bool {
+	switch s {
+	case virtualSameACK:
+		return true
+	case virtualSwift, virtualFree, virtualLEDBAT:
+		return false
+	}
+	return a == acksPublished
 }
 
 // swift returns an algorithm's text with W_AI.
@@ -56,7 +77,7 @@ func (p priorities) swift(text string) string {
 	return text + ",ai=" + p.AI
 }
 
-// ackQueue is the queue of ACKs and echoes of probes: above all others.
+// ackQueue is the queue of ACKs and echoes of probes above all data.
 const ackQueue = fabric.MaxQueues - 1
 
 // classify returns a queue's number from DSCP.
@@ -158,11 +179,11 @@ func around(inner string, p priorities, priority int) (cc.Factory, error) {
 func (s scheme) serve(p priorities, priority int, alone units.Duration) (sim.Service, error) {
 	control, err := s.control(p, priority, alone)
 	service := sim.Service{Control: control, AnswerClass: ackQueue << 2}
-	switch {
-	case s.queues():
+	if s.queues() {
 		service.TrafficClass, service.Class = uint8(priority)<<2, port.Classes+port.Class(priority)
-	case s == virtualSameACK:
-		service.AnswerClass = 0
+	}
+	if p.ACKs.withData(s) {
+		service.AnswerClass = service.TrafficClass
 	}
 	return service, err
 }
