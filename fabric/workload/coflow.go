@@ -21,9 +21,9 @@ type Coflows struct {
 	Start    units.Time    // start of the first interval between arrivals
 	Until    units.Time    // all flows start before it; 0 for no limit
 	Coflows  int           // number of coflows; 0 for no limit
-	// Total makes Sizes those of whole coflows: a flow has a sample of its own, divided by the number
-	// of flows. Numbers of mappers and reducers are drawn again until a flow has 1 KB to 100 MB, as
-	// in the generator of PrioPlus's authors.
+	// Total makes Sizes those of whole coflows: a flow has a sample of its own, divided by the
+	// number of flows. Numbers of mappers and reducers are drawn again until a flow has 1 KB to
+	// 100 MB, as in the generator of PrioPlus's authors.
 	Total bool
 	Class int
 	Seed  uint64

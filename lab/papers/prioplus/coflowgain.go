@@ -99,7 +99,8 @@ func speedupBars(name, title string, r *experiment.Results, of cctMetric,
 }
 
 // gainBars draws PrioPlus's gain over physical priorities, by seed, under both assignments of ACKs.
-func gainBars(name, title string, r *experiment.Results, of cctMetric, load float64) figure.Figure {
+func gainBars(name string, r *experiment.Results, load float64) figure.Figure {
+	title := fmt.Sprintf("PrioPlus's gain and the class of ACKs, load %.0f %%", 100*load)
 	bars := figure.Bars(name, title, "gain over physical priorities",
 		"ACKs as published", "ACKs alike")
 	for i, seed := range slices.Concat([]experiment.Pool{r.Pool}, r.Seeds()) {
@@ -108,8 +109,8 @@ func gainBars(name, title string, r *experiment.Results, of cctMetric, load floa
 			label = fmt.Sprintf("seed %d", i)
 		}
 		bars.Heights(label,
-			gain(seed, of, at(load, virtualSwift), at(load, physical), allEight),
-			gain(seed, of, at(load, virtualSwift), fair(load), allEight))
+			gain(seed, meanCCT, at(load, virtualSwift), at(load, physical), allEight),
+			gain(seed, meanCCT, at(load, virtualSwift), fair(load), allEight))
 	}
 	return bars
 }

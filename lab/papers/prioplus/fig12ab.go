@@ -33,7 +33,7 @@ var fig12a = &experiment.Experiment{
 		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 40 %", r,
 			meanCCT, at(load40, virtualSwift), at(load40, physical), fair(load40),
 			at(load40, virtualLEDBAT), at(load40, physicalLEDBAT)),
-			gainBars("acks", "PrioPlus's gain and the class of ACKs, load 40 %", r, meanCCT, load40),
+			gainBars("acks", r, load40),
 		}
 	},
 }
@@ -73,7 +73,7 @@ var fig12b = &experiment.Experiment{
 	Figures: func(r *experiment.Results) []figure.Figure {
 		return []figure.Figure{speedupBars("speedup", "Mean speedup of coflows, load 70 %", r,
 			meanCCT, at(load70, virtualSwift), at(load70, physical), fair(load70)),
-			gainBars("acks", "PrioPlus's gain and the class of ACKs, load 70 %", r, meanCCT, load70),
+			gainBars("acks", r, load70),
 		}
 	},
 }

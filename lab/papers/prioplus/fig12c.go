@@ -142,8 +142,8 @@ func faster(p experiment.Pool, c trainingCell, kinds ...string) float64 {
 
 // phases shows the effect of random phases and of ACKs, which every claim has beside it.
 func phases(r *experiment.Results, of func(virtual, physical trainingCell) string) string {
-	return fmt.Sprintf("jobs begin in phase, as published: %s; at random times, as independent jobs "+
-		"do: %s; in phase, with the ACKs of both schemes above all data: %s",
+	return fmt.Sprintf("jobs begin in phase, as published: %s; at random times, as independent "+
+		"jobs do: %s; in phase, with the ACKs of both schemes above all data: %s",
 		of(trainingCell{Scheme: virtualSwift}, trainingCell{Scheme: physical}),
 		of(trainingCell{Scheme: virtualSwift, Random: true},
 			trainingCell{Scheme: physical, Random: true}),
