@@ -16,6 +16,8 @@ type batches struct {
 	sizes *Sizes
 	rng   *rand.Rand
 	class int
+	// divide makes sizes those of batches: a flow has its sample divided by the number of flows
+	divide bool
 
 	at    units.Time
 	pairs []pair // of the current batch
@@ -42,6 +44,9 @@ func (b *batches) Next() (Flow, bool) {
 	p := b.pairs[b.sent]
 	f := Flow{ID: b.id, At: b.at, Src: p.src, Dst: p.dst, Bytes: b.sizes.Sample(b.rng),
 		Group: b.group, Class: b.class}
+	if b.divide {
+		f.Bytes = max(1, f.Bytes/units.Bytes(len(b.pairs)))
+	}
 	b.sent++
 	b.id++
 	return f, true

@@ -1,6 +1,7 @@
 package workload
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -75,4 +76,46 @@ func TestMeanAtMost(t *testing.T) {
 	assert.InDelta(t, (1+2*5)/6., meanAtMost(dice, 2), 1e-12)
 	assert.InDelta(t, 1, meanAtMost(dice, 1), 1e-12)
 	assert.InDelta(t, FacebookMappers.Mean(), meanAtMost(FacebookMappers, 160), 1e-9)
+}
+
+// TestWholeCoflows checks sizes of whole coflows and the load: every flow has a part of a sample,
+// and those of the smallest coflows have at least 1 KB on average.
+func TestWholeCoflows(t *testing.T) {
+	const rate, load, coflows, hosts = 100 * units.Gbps, 0.025, 300, 320
+	for class, sizes := range FacebookCoflows {
+		all := flows(begin(t, Coflows{Hosts: hosts, Rate: rate, Load: load, Sizes: sizes,
+			Total: true, Coflows: coflows, Seed: 7}), 1<<30)
+		count := make([]units.Bytes, coflows)
+		var sum units.Bytes
+		for _, f := range all {
+			count[f.Group]++
+			sum += f.Bytes
+		}
+		for _, f := range all {
+			if f.Bytes < 1 || f.Bytes > sizes.Quantile(1)/count[f.Group] {
+				t.Fatalf("class %d: %d B, one of %d flows", class, f.Bytes, count[f.Group])
+			}
+		}
+		assert.LessOrEqual(t, slices.Max(count)*leastOfCoflow, sizes.Quantile(1))
+		assert.InEpsilon(t, sizes.Mean()*coflows, float64(sum), 0.1, "class %d", class)
+		took := units.Duration(all[len(all)-1].At).Seconds()
+		assert.InEpsilon(t, load, float64(sum.Bits())/took/(float64(rate)*hosts), 0.2)
+	}
+}
+
+// TestWholeCoflowsOfWrongSize: no numbers of mappers and reducers give flows of 1 KB to 100 MB.
+func TestWholeCoflowsOfWrongSize(t *testing.T) {
+	for _, size := range []units.Bytes{999, 1 << 40} {
+		_, err := Coflows{Hosts: 64, Rate: units.Gbps, Load: 0.3, Sizes: Fixed(size),
+			Total: true}.Source()
+		assert.ErrorContains(t, err, "want some above")
+	}
+}
+
+// TestOver divides a table: eight classes, each an eighth.
+func TestOver(t *testing.T) {
+	for _, sizes := range FacebookCoflows {
+		assert.InEpsilon(t, sizes.Mean()/8, sizes.Over(8).Mean(), 1e-3)
+		assert.Equal(t, sizes.Quantile(1)/8, sizes.Over(8).Quantile(1))
+	}
 }

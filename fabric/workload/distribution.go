@@ -73,6 +73,15 @@ func Uniform[T ~int | ~int64](low, high T) *Distribution[T] {
 	return newDistribution(Linear, low, []point[T]{{low, 0}, {high, 1}})
 }
 
+// Over returns the distribution of samples divided by n.
+func (d *Distribution[T]) Over(n T) *Distribution[T] {
+	points := make([]point[T], len(d.value))
+	for i, v := range d.value {
+		points[i] = point[T]{v / n, d.cum[i]}
+	}
+	return newDistribution(d.rule, d.least, points)
+}
+
 // Sample draws one value.
 func (d *Distribution[T]) Sample(rng *rand.Rand) T { return d.Quantile(rng.Float64()) }
 

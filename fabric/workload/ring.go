@@ -17,7 +17,9 @@ type RingAllReduce struct {
 	Start  units.Time
 	Rounds int            // number of rounds; 0 for no limit
 	Gap    units.Duration // computation time of a host between rounds
-	Class  int
+	// OneFlow makes a round one step: a host sends its 2(n-1) parts as one flow.
+	OneFlow bool
+	Class   int
 }
 
 type ring struct {
@@ -49,7 +51,11 @@ func (r RingAllReduce) Source() (Reactive, error) {
 		}
 		seen[h] = true
 	}
-	s := &ring{RingAllReduce: r, n: n, steps: 2 * (n - 1), next: make([]int, n),
+	steps := 2 * (n - 1)
+	if r.OneFlow {
+		steps = 1
+	}
+	s := &ring{RingAllReduce: r, n: n, steps: steps, next: make([]int, n),
 		last:    make([]units.Time, n),
 		arrived: make(map[uint64]bool)}
 	for h := range n {
@@ -82,6 +88,9 @@ func (r *ring) id(h, step int) uint64 { return uint64(step)*uint64(r.n) + uint64
 // longer.
 func (r *ring) chunk(h, step int) units.Bytes {
 	n := units.Bytes(r.n)
+	if r.OneFlow {
+		return 2 * (n - 1) * r.Bytes / n
+	}
 	part := units.Bytes((h + 2*r.n - step) % r.n)
 	if part < r.Bytes%n {
 		return r.Bytes/n + 1

@@ -163,3 +163,19 @@ func (w *watched) Done(f Flow, at units.Time) {
 	w.done(f)
 	w.Reactive.Done(f, at)
 }
+
+// TestRingOfOneFlow tests rounds of one flow: 3 hosts send 4/3 of a vector each, and compute before
+// every round but the first.
+func TestRingOfOneFlow(t *testing.T) {
+	r := begin(t, RingAllReduce{Hosts: []int{7, 3, 5}, Bytes: 30, Rounds: 3, OneFlow: true,
+		Gap: 10 * units.Microsecond})
+	done := drive(t, r, func(Flow) units.Duration { return units.Microsecond }, nil)
+	require.Len(t, done, 3*3)
+	for i, g := range Groups(done) {
+		assert.Equal(t, units.Time(units.Duration(i)*11*units.Microsecond), g.At)
+		assert.Equal(t, units.Microsecond, g.CCT())
+	}
+	for _, f := range done {
+		assert.Equal(t, units.Bytes(40), f.Bytes)
+	}
+}

@@ -39,6 +39,19 @@ type large struct {
 	Period units.Duration
 }
 
+// list is a source of given flows.
+type list []workload.Flow
+
+// Next implements workload.Source.
+func (l *list) Next() (workload.Flow, bool) {
+	if len(*l) == 0 {
+		return workload.Flow{}, false
+	}
+	f := (*l)[0]
+	*l = (*l)[1:]
+	return f, true
+}
+
 // runs are shared by several experiments.
 var runs experiment.Memo[*outcome]
 
