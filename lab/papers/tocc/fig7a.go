@@ -12,17 +12,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dcqcnCell is a set of parameters, the marking of switches, and the minimum interval of a flow's
-// CNPs.
+// dcqcnCell is a set of parameters, the marking of switches, the minimum interval of a flow's CNPs,
+// and the round trip.
 type dcqcnCell struct {
 	Set   dcqcnSet
 	Marks marks
 	CNPs  units.Duration
+	RTT   units.Duration
 }
 
 func (c dcqcnCell) name() string {
-	return fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs)
+	name := fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs)
+	if c.RTT != longRTT {
+		name += fmt.Sprintf(", RTT %v", c.RTT)
+	}
+	return name
 }
+
+// near is the same with the round trip of the leaf-spine networks, and often with a CNP as often as
+// HPCC's simulator sends them.
+func (c dcqcnCell) near() dcqcnCell  { c.RTT = baseRTT; return c }
+func (c dcqcnCell) often() dcqcnCell { c.CNPs = nicCNPs; return c }
 
 func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 	for _, c := range cells {
@@ -32,22 +42,22 @@ func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 }
 
 // Values that the paper does not give: claims are about DCQCN's own interval of CNPs (section 3.1
-// of its paper) and the marking that ToCC recommends.
+// of its paper).
 var (
-	firstSet  = dcqcnCell{1, lowMarks, cc.CNPInterval}
-	secondSet = dcqcnCell{2, lowMarks, cc.CNPInterval}
+	firstSet  = dcqcnCell{1, dataMarks, cc.CNPInterval, longRTT}
+	secondSet = dcqcnCell{2, dataMarks, cc.CNPInterval, longRTT}
 )
 
 // fig7a: eight flows of DCQCN begin at line rate on one link.
 var fig7a = &experiment.Experiment{
 	ID: "tocc/fig7a",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return dcqcnCells(firstSet, dcqcnCell{1, lowMarks, nicCNPs},
-			dcqcnCell{1, highMarks, cc.CNPInterval})
+		return dcqcnCells(firstSet, firstSet.often(), firstSet.near(),
+			dcqcnCell{1, misread, cc.CNPInterval, baseRTT})
 	},
 	Run: runDCQCN,
 	Judge: func(r *experiment.Results) {
-		first, often := r.Cell(firstSet.name()), r.Cell(dcqcnCell{1, lowMarks, nicCNPs}.name())
+		first, often := r.Cell(firstSet.name()), r.Cell(firstSet.often().name())
 		r.Claim("rate-spread", first.Values("spread").Mean())
 		r.Note("rate-spread", "CNPs of a flow are at least 50 µs apart, as in DCQCN's paper; "+
 			"ToCC's does not give the interval. With the 4 µs of NICs all flows learn of "+
@@ -68,6 +78,7 @@ func runDCQCN(j *experiment.Job) error {
 func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	until := experiment.At(j.Scale, 60*units.Millisecond, 20*units.Millisecond)
 	config := eightToOne(j, until)
+	config.Delay = linkDelay(config.Rate, cell.RTT)
 	config.CNPs = cell.CNPs
 	config.Switch = losslessSwitch(config, cell.Marks)
 	control, err := cc.Parse(cell.Set.text())
@@ -123,14 +134,14 @@ func differ(a, b experiment.Pool, more float64) float64 {
 }
 
 func dcqcnFigures(r *experiment.Results) []figure.Figure {
-	return flowFigures(r, "DCQCN")
+	return flowFigures(r.Cells(), "DCQCN")
 }
 
-// flowFigures draws the goodput of each flow in each cell, and the buffers of all.
-func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
+// flowFigures draws the goodput of each flow in each of some cells, and the buffers of all.
+func flowFigures(cells []experiment.Pool, what string) (out []figure.Figure) {
 	buffer := figure.Lines("buffer", "Buffer in use, eight flows of "+what+" through one link",
 		"time (ms)", "buffer (MB)")
-	for i, c := range r.Cells() {
+	for i, c := range cells {
 		first := c.Seeds()[0]
 		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
 			"Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")

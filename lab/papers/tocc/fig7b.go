@@ -1,7 +1,6 @@
 package tocc
 
 import (
-	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/lab/experiment"
 )
 
@@ -9,8 +8,7 @@ import (
 var fig7b = &experiment.Experiment{
 	ID: "tocc/fig7b",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return dcqcnCells(firstSet, secondSet, dcqcnCell{2, lowMarks, nicCNPs},
-			dcqcnCell{2, highMarks, cc.CNPInterval})
+		return dcqcnCells(firstSet, secondSet, secondSet.often(), firstSet.near(), secondSet.near())
 	},
 	Run: runDCQCN,
 	Judge: func(r *experiment.Results) {
