@@ -72,7 +72,7 @@ var fig7a = &experiment.Experiment{
 
 // runDCQCN simulates a cell of figures 7a and 7b.
 func runDCQCN(j *experiment.Job) error {
-	return j.Params.(dcqcnCell).simulate(j)
+	return shared(j, j.Params.(dcqcnCell).simulate)
 }
 
 func (cell dcqcnCell) simulate(j *experiment.Job) error {

@@ -54,8 +54,8 @@ func withoutCC(s experiment.Scale, w way) tokenRun {
 
 // runEight simulates eight flows of any kind.
 func runEight(j *experiment.Job) error {
-	if c, ok := j.Params.(dcqcnCell); ok {
-		return c.simulate(j)
+	if _, ok := j.Params.(dcqcnCell); ok {
+		return runDCQCN(j)
 	}
 	return runTokens(j)
 }

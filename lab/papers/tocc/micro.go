@@ -113,6 +113,27 @@ func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
 	return total
 }
 
+// microRuns are shared by several experiments.
+var microRuns experiment.Memo[*experiment.Record]
+
+// shared records what simulate records for the job's parameters, which one process simulates once.
+func shared(j *experiment.Job, simulate func(*experiment.Job) error) error {
+	record, err := microRuns.Of(j, j.Params, func() (*experiment.Record, error) {
+		own := experiment.NewJob(j.Context(), j.Cell, j.Scale, j.Seed, j.Progress)
+		return own.Record(), simulate(own)
+	})
+	if err != nil {
+		return err
+	}
+	for name, values := range record.Values() {
+		j.Value(name, values...)
+	}
+	for name, series := range record.Series() {
+		*j.Series(name) = series
+	}
+	return nil
+}
+
 // takeFlows records the goodput of each flow for a figure.
 func takeFlows(j *experiment.Job, flows []*sim.Trace, width, until units.Duration) {
 	for i, f := range flows {

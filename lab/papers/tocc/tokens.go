@@ -136,7 +136,7 @@ func runTokens(j *experiment.Job) error {
 	if err != nil {
 		return err
 	}
-	return p.simulate(j, spec)
+	return shared(j, func(j *experiment.Job) error { return p.simulate(j, spec) })
 }
 
 func (p tokenRun) simulate(j *experiment.Job, spec tocc.Spec) error {
