@@ -39,6 +39,8 @@ type traffic struct {
 	// Rounds is the number of incasts in the time of the flows, each to another host, drawn at
 	// random; 0 for incasts to one host.
 	Rounds int
+	// Draw numbers other flows of the same kind.
+	Draw int
 }
 
 // String returns its name.
@@ -58,6 +60,9 @@ func (t traffic) String() string {
 	}
 	if t.IncastHigh > 0 {
 		name += fmt.Sprintf(", incast %d-%d", t.IncastLow, t.IncastHigh)
+	}
+	if t.Draw > 0 {
+		name += fmt.Sprintf(", draw %d", t.Draw+1)
 	}
 	if t.Rounds > 0 {
 		name += fmt.Sprintf(", %d rounds", t.Rounds)
@@ -79,6 +84,7 @@ func flows(s experiment.Scale, name string, load float64, full, small int) traff
 
 // source returns the flows in a network, and how long they arrive.
 func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration, error) {
+	seed += uint64(t.Draw) << 32
 	if t.Workload == "" {
 		rounds := t.Flows / t.Senders
 		incast, period, err := t.incasts(n, t.Load, 0, units.Time(units.Forever), rounds, seed)
