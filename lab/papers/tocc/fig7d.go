@@ -37,10 +37,14 @@ var fig7d = &experiment.Experiment{
 		set1, none := withCC(r.Scale, 1, exactly), withoutCC(r.Scale, exactly)
 		r.Claim("drains", drains(set1, none))
 		r.Note("drains", "with a limiter at the data's rate, since otherwise the queue drains "+
-			"without token CC. With the round trip of 5.3 µs %.2f: its tokens do not reach the "+
-			"threshold. With flows both ways %.2f", drains(set1.near(), none.near()),
+			"without token CC. With the round trip of 5.3 µs %.2f. With flows both ways %.2f",
+			drains(set1.near(), none.near()),
 			drains(withCC(r.Scale, 1, bothWays), withoutCC(r.Scale, bothWays)))
 		r.Claim("full", cell(1, oneWay).Values("full").Mean())
+		r.Note("full", "the longest time below 0.9 of the link, from half a millisecond on, is "+
+			"%.0f µs of %v; in all %.3f of the link is used",
+			1e6*cell(1, oneWay).Values("dip").Max(), withoutCC(r.Scale, oneWay).Until,
+			cell(1, oneWay).Values("util").Mean())
 		tokens := differ(cell(1, oneWay), cell(2, oneWay), 0.05)
 		near := differ(r.Cell(withCC(r.Scale, 1, oneWay).near().Name),
 			r.Cell(withCC(r.Scale, 2, oneWay).near().Name), 0.05)
