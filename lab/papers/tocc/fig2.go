@@ -57,8 +57,8 @@ func creditLoad() string {
 
 // aeolusHere reports how many unscheduled packets are dropped.
 func aeolusHere(x row) string {
-	return "switches drop unscheduled packets from 8 KB in a queue; the most that one holds in all " +
-		"its queues is " + digitsText(x.bufmax()/1000) + " KB, and they drop " +
+	return "switches drop unscheduled packets from 8 KB in a queue; the most that one holds in " +
+		"all its queues is " + digitsText(x.bufmax()/1000) + " KB, and they drop " +
 		digitsText(100*x.Values("lost").Sum()/x.Values("data").Sum()) + " % of all packets"
 }
 

@@ -129,8 +129,8 @@ func tokenFlows(spec tocc.Spec, both bool) ([]sim.Flow, func(int) (int, int), er
 	return flows, func(i int) (int, int) { return i % pairs, i % pairs }, nil
 }
 
-// settled is when the unscheduled packets have left: eight BDPs of 65 µs take half a millisecond, and
-// token CC reacts to them for as long again.
+// settled is when the unscheduled packets have left: eight BDPs of 65 µs take half a millisecond,
+// and token CC reacts to them for as long again.
 func (p tokenRun) settled() units.Duration {
 	if p.RTT == baseRTT {
 		return 500 * units.Microsecond
