@@ -34,8 +34,8 @@ var fig10e = &experiment.Experiment{
 		clamped, nic := ratios(testbedClamped), ratios(testbedDCQCN)
 		r.Claim("narrow", clamped.Mean())
 		r.Note("narrow", "%.2f for 8 KiB and %.2f for 1 MiB, with DCQCN as published, each of "+
-			"whose cuts lowers the target rate. Where only the first of a run does, as in NICs unless "+
-			"clamp_tgt_rate is set, %.2f: %.2f and %.2f", clamped[0], clamped[1], nic.Mean(),
+			"whose cuts lowers the target rate. Where only the first of a run does, as in NICs "+
+			"unless clamp_tgt_rate is set, %.2f: %.2f and %.2f", clamped[0], clamped[1], nic.Mean(),
 			nic[0], nic[1])
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -22,10 +22,10 @@ var fig12 = &experiment.Experiment{
 		of := func(p tokenRun, what string) float64 { return r.Cell(p.Name).Values(what).Mean() }
 		r.Claim("bursts", of(asCNPs, "excursions")-of(inData, "excursions"))
 		r.Note("bursts", "the queue that CNPs cause stays, because tokens release exactly what "+
-			"the link carries: its median is %.1f KB and its p99 %.1f, against %.1f and %.1f without, "+
-			"and %.2f times in a ms it exceeds three times the median. With the round trip of 5.3 "+
-			"µs, where token CC gets no marks, both medians are %.0f KB", of(asCNPs, "median queue")/1e3,
-			of(asCNPs, "p99 queue")/1e3, of(inData, "median queue")/1e3,
+			"the link carries: its median is %.1f KB and its p99 %.1f, against %.1f and %.1f "+
+			"without, and %.2f times in a ms it exceeds three times the median. With the round "+
+			"trip of 5.3 µs, where token CC gets no marks, both medians are %.0f KB",
+			of(asCNPs, "median queue")/1e3, of(asCNPs, "p99 queue")/1e3, of(inData, "median queue")/1e3,
 			of(inData, "p99 queue")/1e3, of(asCNPs, "excursions"),
 			of(asCNPs.near(), "median queue")/1e3)
 		r.Claim("mean-queue", of(asCNPs, "mean queue")/of(inData, "mean queue"))

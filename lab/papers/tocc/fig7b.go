@@ -16,7 +16,8 @@ var fig7b = &experiment.Experiment{
 		r.Claim("converges", experiment.Seconds(second.Values("converges").Max()))
 		ends := second.Values("converges")
 		r.Note("converges", "%v to %v by seed; the spread of rates is %.2f to %.2f. With the "+
-			"round trip of 5.3 µs %v", experiment.Seconds(ends.Min()), experiment.Seconds(ends.Max()),
+			"round trip of 5.3 µs %v",
+			experiment.Seconds(ends.Min()), experiment.Seconds(ends.Max()),
 			second.Values("spread").Min(), second.Values("spread").Max(), experiment.Seconds(
 				r.Cell(secondSet.near().name()).Values("converges").Max()))
 		r.Claim("buffer-varies", second.Values("varies").Mean())

@@ -103,8 +103,9 @@ var fig8cf = &experiment.Experiment{
 		r.Claim("timely-degrades", grows(timely)/grows(dcqcn))
 		r.Note("incast-ok", "tokens are granted in turn, so that all flows of an incast end "+
 			"together, at %.2f of the time of the last on average; under DCQCN and TIMELY they "+
-			"end one after the other, at %.2f and %.2f: the mean is %.2f of the least. "+
-			"Other flows to the same host, whose turns are among theirs, take %.2f of their time under DCQCN",
+			"end one after the other, at %.2f and %.2f: the mean is %.2f of the least. Other "+
+			"flows to the same host, whose turns are among theirs, take %.2f of their time under "+
+			"DCQCN",
 			meanFCT("incast")(ours)/last(ours), meanFCT("incast")(m.row(r, dcqcn))/
 				last(m.row(r, dcqcn)), meanFCT("incast")(m.row(r, timely))/last(m.row(r, timely)),
 			meanFCT("incast")(ours)/m.least(r, meanFCT("incast"), reactive...),

@@ -42,8 +42,8 @@ var fig8de = &experiment.Experiment{
 		one, tenth := mixAt(r.Scale, 100*units.Gbps), mixAt(r.Scale, 10*units.Gbps)
 		r.Note("more-with-speed", "ToCC's mean is %.2f of ToCC's w/o unsch at 100 Gb/s and %.2f "+
 			"at 10, that of flows to the hosts of incasts %.2f and %.2f, the p99 of flows below "+
-			"100 KB %.2f and %.2f. With one incast to one host %.2f and %.2f, of flows to it %.2f and "+
-			"%.2f", gain(fast, meanFCT()), gain(slow, meanFCT()), gain(fast, victims),
+			"100 KB %.2f and %.2f. With one incast to one host %.2f and %.2f, of flows to it "+
+			"%.2f and %.2f", gain(fast, meanFCT()), gain(slow, meanFCT()), gain(fast, victims),
 			gain(slow, victims), gain(fast, tail), gain(slow, tail), gain(one, meanFCT()),
 			gain(tenth, meanFCT()), gain(one, victims), gain(tenth, victims))
 	},
