@@ -25,8 +25,8 @@ var fig12 = &experiment.Experiment{
 			"the link carries: its median is %.1f KB and its p99 %.1f, against %.1f and %.1f "+
 			"without, and %.2f times in a ms it exceeds three times the median. With the round "+
 			"trip of 5.3 µs, where token CC gets no marks, both medians are %.0f KB",
-			of(asCNPs, "median queue")/1e3, of(asCNPs, "p99 queue")/1e3, of(inData, "median queue")/1e3,
-			of(inData, "p99 queue")/1e3, of(asCNPs, "excursions"),
+			of(asCNPs, "median queue")/1e3, of(asCNPs, "p99 queue")/1e3,
+			of(inData, "median queue")/1e3, of(inData, "p99 queue")/1e3, of(asCNPs, "excursions"),
 			of(asCNPs.near(), "median queue")/1e3)
 		r.Claim("mean-queue", of(asCNPs, "mean queue")/of(inData, "mean queue"))
 		r.Claim("lower-limiter", of(limited, "p99 queue")/of(asCNPs, "p99 queue"))
