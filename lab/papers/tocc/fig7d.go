@@ -71,8 +71,8 @@ var fig7d = &experiment.Experiment{
 // thresholdBars compares the two readings of the paper's threshold, at both round trips.
 func thresholdBars(r *experiment.Results) figure.Figure {
 	long, short := fmt.Sprint("RTT ", longRTT), fmt.Sprint("RTT ", baseRTT)
-	bars := figure.Bars("threshold", "Spread of eight flows' rates with 22/85 KB as the threshold "+
-		"of tokens, and of data (tokens in proportion)", "p95 - p5 of rates, of the fair share",
+	bars := figure.Bars("threshold", "22/85 KB as the threshold of tokens, and of data",
+		"spread of eight flows' rates, of the share",
 		"set 1, "+long, "set 2, "+long, "set 1, "+short, "set 2, "+short)
 	for _, of := range []struct {
 		name    string
