@@ -77,11 +77,14 @@ var fig9bc = &experiment.Experiment{
 					dcqcn, timely)
 			}
 			below := meanFCT("tiny", "small", "medium")
+			tiny := func(x scheme) float64 { return 1e6 * meanFCT("tiny")(m.row(r, x)) }
 			notes = append(notes,
 				fmt.Sprintf("%s %.2f (below 10 KB %.2f, to 100 KB %.2f, to 1 MB %.2f; where CNPs "+
-					"of a flow are 50 µs apart %.2f)", m.Traffic.Workload,
-					to("tiny", "small", "medium"), to("tiny"), to("small"), to("medium"),
-					below(m.row(r, scheduled))/m.least(r, below, seldom, timely)))
+					"of a flow are 50 µs apart %.2f). Flows below 10 KB take %.1f µs, with "+
+					"unscheduled packets %.1f, under DCQCN %.1f, under TIMELY %.1f",
+					m.Traffic.Workload, to("tiny", "small", "medium"), to("tiny"), to("small"),
+					to("medium"), below(m.row(r, scheduled))/m.least(r, below, seldom, timely),
+					tiny(scheduled), tiny(unscheduled), tiny(dcqcn), tiny(timely)))
 		}
 		r.Note("small-flows", "by workload, of the better of DCQCN and TIMELY: %s",
 			strings.Join(notes, "; "))
