@@ -12,17 +12,27 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// dcqcnCell is a set of parameters, the marking of switches, and the minimum interval of a flow's
-// CNPs.
+// dcqcnCell is a set of parameters, the marking of switches, the minimum interval of a flow's CNPs,
+// and the round trip.
 type dcqcnCell struct {
 	Set   dcqcnSet
 	Marks marks
 	CNPs  units.Duration
+	RTT   units.Duration
 }
 
 func (c dcqcnCell) name() string {
-	return fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs)
+	name := fmt.Sprintf("set %d, %v, CNPs %v", c.Set, c.Marks, c.CNPs)
+	if c.RTT != longRTT {
+		name += fmt.Sprintf(", RTT %v", c.RTT)
+	}
+	return name
 }
+
+// near is the same with the round trip of the leaf-spine networks, and often with a CNP as often as
+// HPCC's simulator sends them.
+func (c dcqcnCell) near() dcqcnCell  { c.RTT = baseRTT; return c }
+func (c dcqcnCell) often() dcqcnCell { c.CNPs = nicCNPs; return c }
 
 func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 	for _, c := range cells {
@@ -32,26 +42,29 @@ func dcqcnCells(cells ...dcqcnCell) (out []experiment.Cell) {
 }
 
 // Values that the paper does not give: claims are about DCQCN's own interval of CNPs (section 3.1
-// of its paper) and the marking that ToCC recommends.
+// of its paper).
 var (
-	firstSet  = dcqcnCell{1, lowMarks, cc.CNPInterval}
-	secondSet = dcqcnCell{2, lowMarks, cc.CNPInterval}
+	firstSet  = dcqcnCell{1, dataMarks, cc.CNPInterval, longRTT}
+	secondSet = dcqcnCell{2, dataMarks, cc.CNPInterval, longRTT}
+	// with 22/85 KB as thresholds of data
+	earlyMarks = dcqcnCell{1, misread, cc.CNPInterval, baseRTT}
 )
 
 // fig7a: eight flows of DCQCN begin at line rate on one link.
 var fig7a = &experiment.Experiment{
 	ID: "tocc/fig7a",
 	Cells: func(experiment.Scale) []experiment.Cell {
-		return dcqcnCells(firstSet, dcqcnCell{1, lowMarks, nicCNPs},
-			dcqcnCell{1, highMarks, cc.CNPInterval})
+		return dcqcnCells(firstSet, firstSet.often(), firstSet.near(), earlyMarks)
 	},
 	Run: runDCQCN,
 	Judge: func(r *experiment.Results) {
-		first, often := r.Cell(firstSet.name()), r.Cell(dcqcnCell{1, lowMarks, nicCNPs}.name())
+		first, often := r.Cell(firstSet.name()), r.Cell(firstSet.often().name())
 		r.Claim("rate-spread", first.Values("spread").Mean())
-		r.Note("rate-spread", "CNPs of a flow are at least 50 µs apart, as in DCQCN's paper; "+
-			"ToCC's does not give the interval. With the 4 µs of NICs all flows learn of "+
-			"congestion at once and stay in step: %.2f", often.Values("spread").Mean())
+		spread, early := first.Values("spread"), r.Cell(earlyMarks.name()).Values("spread")
+		r.Note("rate-spread", "%.2f to %.2f by seed; with CNPs each 4 µs, as in HPCC's simulator, "+
+			"%.2f; with the round trip of 5.3 µs %.2f, and there with 22/85 KB as thresholds of "+
+			"data %.2f to %.2f", spread.Min(), spread.Max(), often.Values("spread").Mean(),
+			r.Cell(firstSet.near().name()).Values("spread").Mean(), early.Min(), early.Max())
 		r.Claim("buffer", units.Bytes(first.Values("bufmax").Max()))
 		r.Note("buffer", "PFC bounds it: each of eight ports may take an eighth of the free part "+
 			"of 32 MB. With CNPs each 4 µs %.1f MB", often.Values("bufmax").Max()/1e6)
@@ -62,12 +75,13 @@ var fig7a = &experiment.Experiment{
 
 // runDCQCN simulates a cell of figures 7a and 7b.
 func runDCQCN(j *experiment.Job) error {
-	return j.Params.(dcqcnCell).simulate(j)
+	return shared(j, j.Params.(dcqcnCell).simulate)
 }
 
 func (cell dcqcnCell) simulate(j *experiment.Job) error {
 	until := experiment.At(j.Scale, 60*units.Millisecond, 20*units.Millisecond)
 	config := eightToOne(j, until)
+	config.Delay = linkDelay(config.Rate, cell.RTT)
 	config.CNPs = cell.CNPs
 	config.Switch = losslessSwitch(config, cell.Marks)
 	control, err := cc.Parse(cell.Set.text())
@@ -123,14 +137,14 @@ func differ(a, b experiment.Pool, more float64) float64 {
 }
 
 func dcqcnFigures(r *experiment.Results) []figure.Figure {
-	return flowFigures(r, "DCQCN")
+	return flowFigures(r.Cells(), "DCQCN")
 }
 
-// flowFigures draws the goodput of each flow in each cell, and the buffers of all.
-func flowFigures(r *experiment.Results, what string) (out []figure.Figure) {
+// flowFigures draws the goodput of each flow in each of some cells, and the buffers of all.
+func flowFigures(cells []experiment.Pool, what string) (out []figure.Figure) {
 	buffer := figure.Lines("buffer", "Buffer in use, eight flows of "+what+" through one link",
 		"time (ms)", "buffer (MB)")
-	for i, c := range r.Cells() {
+	for i, c := range cells {
 		first := c.Seeds()[0]
 		goodput := figure.Lines(fmt.Sprintf("goodput-%d", i+1),
 			"Goodput of eight flows, "+what+", "+c.Name, "time (ms)", "goodput (Gb/s)")

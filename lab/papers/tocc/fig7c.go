@@ -12,7 +12,8 @@ var fig7c = &experiment.Experiment{
 	ID: "tocc/fig7c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(tokenCells(withoutCC(s, oneWay), withoutCC(s, exactly),
-			withoutCC(s, bothWays)), dcqcnCells(firstSet)...)
+			withoutCC(s, bothWays), withoutCC(s, oneWay).near(), withoutCC(s, exactly).near()),
+			dcqcnCells(firstSet, firstSet.near())...)
 	},
 	Run: runEight,
 	Judge: func(r *experiment.Results) {
@@ -30,7 +31,7 @@ var fig7c = &experiment.Experiment{
 			"whose ACKs no bandwidth is reserved, it is %.2f", standing(oneWay), standing(bothWays))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		return flowFigures(r, "tokens without CC, and DCQCN")
+		return flowFigures(r.Cells(), "tokens without CC, and DCQCN")
 	},
 }
 
@@ -47,14 +48,14 @@ const (
 func withoutCC(s experiment.Scale, w way) tokenRun {
 	return tokenRun{
 		Name: string(w), Spec: twoPackets + ",cc=none", Both: w == bothWays, Exact: w == exactly,
-		Until: experiment.At(s, 20*units.Millisecond, 5*units.Millisecond),
+		Until: experiment.At(s, 20*units.Millisecond, 5*units.Millisecond), RTT: longRTT,
 	}
 }
 
 // runEight simulates eight flows of any kind.
 func runEight(j *experiment.Job) error {
-	if c, ok := j.Params.(dcqcnCell); ok {
-		return c.simulate(j)
+	if _, ok := j.Params.(dcqcnCell); ok {
+		return runDCQCN(j)
 	}
 	return runTokens(j)
 }

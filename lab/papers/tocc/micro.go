@@ -22,10 +22,14 @@ const pairs = 8
 // packet is the size of a full one on a link.
 const packet = payload + sim.Overhead
 
-// baseRTT of a full packet and its ACK, in all micro-experiments (section VI).
+// baseRTT of a full packet and its ACK in the leaf-spine networks (section VI).
 const baseRTT = 5300 * units.Nanosecond
 
-// eightToOne returns their network; small ones run at a fourth of the rate.
+// longRTT is that of figures 7, 12 and 13: the 6.5 MB of unscheduled packets that the paper gives
+// for figure 7c are eight BDPs of 812 KB, those of 65 µs at 100 Gb/s.
+const longRTT = 65 * units.Microsecond
+
+// eightToOne returns their network with baseRTT; small ones run at a fourth of the rate.
 func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
 	c := sim.Bottleneck{
 		Seed: j.Seed, Jitter: units.Microsecond, Rate: experiment.At(j.Scale, 100*units.Gbps,
@@ -33,10 +37,15 @@ func eightToOne(j *experiment.Job, until units.Duration) sim.Bottleneck {
 		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(flow int) (int, int) { return flow % pairs, flow % pairs },
 	}
-	// Six links, and a packet and its ACK on each half of them.
-	const ack = 4 + sim.Overhead
-	c.Delay = (baseRTT - c.Rate.Duration(3*(packet+ack))) / 6
+	c.Delay = linkDelay(c.Rate, baseRTT)
 	return c
+}
+
+// linkDelay returns the delay of each of the six links of a round trip, which carry a full packet
+// and its ACK.
+func linkDelay(r units.BitRate, rtt units.Duration) units.Duration {
+	const ack = 4 + sim.Overhead
+	return (rtt - r.Duration(3*(packet+ack))) / 6
 }
 
 // atRate scales parameters of a link of 100 Gb/s.
@@ -45,11 +54,14 @@ func atRate(b float64, r units.BitRate) float64 { return b * float64(r) / 100e9 
 // marks are thresholds of ECN in KB at 100 Gb/s.
 type marks struct{ Kmin, Kmax float64 }
 
-// The paper recommends the first (appendix B); HPCC's simulator, which its authors used, has the
-// second.
+// Thresholds of data are those of HPCC's simulator, to which the paper refers for DCQCN (footnote
+// 1). The 22 and 85 KB of appendix B are most probably those of the queue of tokens: with tokens of
+// 84 bytes for packets of 1538 they are the same thresholds in packets (400*84/1538 = 21.8,
+// 1600*84/1538 = 87.4). misread has them as thresholds of data, with those of tokens in proportion.
 var (
-	lowMarks  = marks{22, 85}
-	highMarks = marks{400, 1600}
+	dataMarks  = marks{400, 1600}
+	tokenMarks = marks{22, 85}
+	misread    = marks{22, 85}
 )
 
 func (m marks) String() string { return fmt.Sprintf("%g/%g KB", m.Kmin, m.Kmax) }
@@ -99,6 +111,27 @@ func utilisation(c sim.Bottleneck, flows []*sim.Trace, width, from,
 		}
 	}
 	return total
+}
+
+// microRuns are shared by several experiments.
+var microRuns experiment.Memo[*experiment.Record]
+
+// shared records what simulate records for the job's parameters, which one process simulates once.
+func shared(j *experiment.Job, simulate func(*experiment.Job) error) error {
+	record, err := microRuns.Of(j, j.Params, func() (*experiment.Record, error) {
+		own := experiment.NewJob(j.Context(), j.Cell, j.Scale, j.Seed, j.Progress)
+		return own.Record(), simulate(own)
+	})
+	if err != nil {
+		return err
+	}
+	for name, values := range record.Values() {
+		j.Value(name, values...)
+	}
+	for name, series := range record.Series() {
+		*j.Series(name) = series
+	}
+	return nil
 }
 
 // takeFlows records the goodput of each flow for a figure.

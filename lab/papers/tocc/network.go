@@ -55,10 +55,6 @@ func (n network) capacity() units.BitRate {
 	return min(n.Host.Rate, n.Up.Rate*units.BitRate(n.Spines)/units.BitRate(n.HostsPerLeaf))
 }
 
-// scale returns how much faster than 100 Gb/s the hosts are, for which buffers and thresholds are
-// scaled.
-func (n network) scale() float64 { return float64(n.Host.Rate) / float64(100*units.Gbps) }
-
 // onWire returns the minimum that a flow takes of links: its packets of data, and an ACK.
 func onWire(size units.Bytes) units.Bytes {
 	return size + (size+payload-1)/payload*sim.Overhead + wire.RETHLen + sim.Overhead + wire.AETHLen
@@ -73,4 +69,25 @@ func meanOnWire(sizes *workload.Sizes) float64 {
 		sum += float64(onWire(size) - size)
 	}
 	return sizes.Mean() + sum/steps
+}
+
+// meanPackets returns the mean number of a flow's packets.
+func meanPackets(sizes *workload.Sizes) float64 {
+	const steps = 100_000
+	sum := 0.0
+	for i := range steps {
+		sum += float64((sizes.Quantile((float64(i)+0.5)/steps) + payload - 1) / payload)
+	}
+	return sum / steps
+}
+
+// received returns the bytes of data, with headers, that the hosts' links have carried to them.
+func (n network) received(net *fabric.Network) (sum uint64) {
+	for i := range n.hosts() {
+		port := net.Host(i).NIC().Ports()[0].Peer()
+		for q := range tokens {
+			sum += port.QueueStats(q).Bytes
+		}
+	}
+	return sum
 }

@@ -84,13 +84,13 @@ func (c channelRun) simulate(j *experiment.Job) error {
 		Chunk: 16 * units.MiB, Until: until, Interval: 50 * units.Microsecond,
 		Place: func(i int) (int, int) { return i, i }, Tokens: tokens,
 	}
-	config.Delay = (channelBase - rate.Duration(3*(packet+4+sim.Overhead))) / 6
+	config.Delay = linkDelay(rate, channelBase)
 	path := cc.Path{LineRate: rate, BaseRTT: channelBase, Payload: payload}
 	spec, err := tocc.Parse("unsch=0B,k=1pkt,cc=none")
 	if err != nil {
 		return err
 	}
-	if config.Switch, err = tokenSwitch(spec, path, 0, 0); err != nil {
+	if config.Switch, err = tokenSwitch(spec, path, tokenMarking{}, 0); err != nil {
 		return err
 	}
 	open, err := cc.Parse("fixed:window=1GB")

@@ -49,7 +49,7 @@ type outcome struct {
 	Sent, Lost, Trimmed float64     // packets of the data's queues
 	Data, Again         float64     // packets of data sent, and retransmissions among them
 	Timeouts            float64
-	// payload of flows that ended while flows arrived, relative to the hosts' links
+	// data that receivers' links carried while flows arrived, relative to the links' rate
 	Goodput     float64
 	Pauses      float64 // PAUSE frames of switches
 	PausedShare float64 // of the time of all ports, on average
@@ -93,11 +93,15 @@ func serve(j *experiment.Job) error {
 		j.Value(class)
 		j.Value(class + " slowdown")
 	}
+	receivers := map[int]bool{}
+	for _, f := range out.Flows {
+		receivers[f.Dst] = receivers[f.Dst] || f.Class == incastClass
+	}
 	for _, f := range out.Flows {
 		j.Value(f.class(), f.FCT.Seconds())
 		j.Value(f.class()+" slowdown", math.Round(1e4*f.Slowdown)/1e4)
-		if r.Traffic.IncastHigh > 0 && f.Dst == incastReceiver && f.Class != incastClass {
-			j.Value("victims", f.FCT.Seconds()) // other flows to the host of the incasts
+		if receivers[f.Dst] && f.Class != incastClass {
+			j.Value("victims", f.FCT.Seconds()) // other flows to a host of incasts
 		}
 	}
 	j.Value("bufmax", float64(out.Buffer))
@@ -179,13 +183,23 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 		s.Scheme.Classify, s.Hosts.Machine.DataClasses = homaClassify(), m.Priorities
 		s.Hosts.Chunk = 32 * units.MiB // a flow is a message, ordered by its whole length
 	}
+	if r.Traffic.OfHosts {
+		s.Until = span
+	}
 	introduced := &outcome{} // the hosts' address resolution does not count
-	s.Probes.Attach = func(s *sim.Simulation) { introduced.count(s.Net, units.Second) }
+	s.Probes.Attach = func(s *sim.Simulation) {
+		introduced.count(s.Net, units.Second)
+		before := r.Network.received(s.Net)
+		s.Net.At(s.Zero().Add(span-1), func() {
+			out.Goodput = float64(r.Network.received(s.Net)-before) * 8 / (span.Seconds() *
+				float64(r.Network.Host.Rate) * float64(r.Network.hosts()))
+		})
+	}
 	s.Probes.Progress = func(at units.Duration) {
 		j.Progress(math.Min(0.9, 0.5*float64(at)/float64(span)))
 	}
 	done, err := s.Run(j.Context())
-	if err == nil {
+	if err == nil && !r.Traffic.OfHosts {
 		err = done.Complete()
 	}
 	if err != nil {
@@ -195,17 +209,11 @@ func (r run) simulate(j *experiment.Job) (*outcome, error) {
 	out.Sent, out.Lost, out.Trimmed = out.Sent-introduced.Sent, out.Lost-introduced.Lost,
 		out.Trimmed-introduced.Trimmed
 	out.Again, out.Timeouts = float64(done.Totals.Retransmitted), float64(done.Totals.Timeouts)
-	delivered := units.Bytes(0)
 	for _, f := range done.Flows {
 		out.Flows = append(out.Flows, finished{f.Flow, f.FCT(), f.Slowdown()})
 		out.Data += float64((f.Bytes + payload - 1) / payload)
-		if units.Duration(f.Done) <= span {
-			delivered += f.Bytes
-		}
 	}
 	out.Data += out.Again
-	out.Goodput = float64(delivered) * 8 / (span.Seconds() * float64(r.Network.Host.Rate) *
-		float64(r.Network.hosts()))
 	return out, nil
 }
 

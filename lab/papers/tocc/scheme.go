@@ -13,10 +13,10 @@ import (
 type scheme string
 
 const (
-	dcqcn  scheme = "DCQCN"
+	dcqcn  scheme = "DCQCN" // a CNP each 4 µs, as in HPCC's simulator and in NICs
 	timely scheme = "TIMELY"
 	hpcc   scheme = "HPCC"
-	often  scheme = "DCQCN, CNPs each 4 µs" // as NICs send them
+	seldom scheme = "DCQCN, CNPs each 50 µs" // as in DCQCN's paper
 
 	unscheduled scheme = "ToCC"           // begins with up to a BDP without tokens
 	scheduled   scheme = "ToCC w/o unsch" // sends nothing without
@@ -56,12 +56,12 @@ type method struct {
 	Priorities, Channels int
 }
 
-// schemes has a row for each. Reactive ones are HPCC's simulator's, which the paper ran: DCQCN as
-// in NICs, with the first set of the paper's footnote 1 and CNPs as in figure 7, and TIMELY and
-// HPCC with their authors' parameters, in proportion to the round trip.
+// schemes has a row for each. Reactive ones are HPCC's simulator's, to which the paper refers:
+// DCQCN as in NICs, with the first set of the paper's footnote 1, and TIMELY and HPCC with their
+// authors' parameters, in proportion to the round trip.
 var schemes = map[scheme]method{
-	dcqcn:  {Control: dcqcnSet1, Switches: lossless},
-	often:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
+	dcqcn:  {Control: dcqcnSet1, CNPs: nicCNPs, Switches: lossless},
+	seldom: {Control: dcqcnSet1, Switches: lossless},
 	timely: {Control: "timely", Switches: lossless},
 	hpcc:   {Control: "hpcc", Switches: telemetry},
 
@@ -113,10 +113,7 @@ const uncontrolled = "fixed"
 // nicCNPs is the interval of CNPs on NVIDIA's NICs (min_time_between_cnps).
 const nicCNPs = 4 * units.Microsecond
 
-// marking is the marking of all schemes at 100 Gb/s (section VI).
-var marking = fabric.ECN{Kmin: 22_000, Kmax: 85_000, Pmax: 0.2}
-
-// buffer is shared by all ports of a switch, at 100 Gb/s: HPCC's 32 MB. The paper gives only
+// buffer is shared by all ports of a switch, at any rate: HPCC's 32 MB. The paper gives only
 // Homa's, 35 MB.
 const buffer = 32 * 1000 * units.Bytes(1000)
 
@@ -128,15 +125,10 @@ const (
 	answerClass = ackQueue << 5
 )
 
-// shared returns a buffer of the size for the network.
-func shared(n network, at100 units.Bytes) units.Bytes {
-	return units.Bytes(float64(at100) * n.scale())
-}
-
 // lossless returns a switch with PFC as in HPCC's simulator: a port of the hosts' rate may take an
 // eighth of the free buffer, one of twice the rate twice as much.
 func lossless(n network) fabric.SwitchConfig {
-	c := fabric.HPCCSwitch(shared(n, buffer), 0.125, marking.Scale(0.25), n.Host.Delay, 0)
+	c := fabric.HPCCSwitch(buffer, 0.125, dataMarks.ecn(25*units.Gbps), n.Host.Delay, 0)
 	of := c.Queues
 	c.Queues = func(r units.BitRate) fabric.Queues {
 		qs := of(r)
@@ -158,17 +150,14 @@ func telemetry(n network) fabric.SwitchConfig {
 	return c
 }
 
-// limiting returns a switch that limits tokens to their part of the link, marks them in proportion,
-// and drops those for which it has no room.
-func limiting(n network) fabric.SwitchConfig {
-	return fabric.SwitchConfig{Buffer: shared(n, buffer),
+// limiting returns a switch that limits tokens to their part of the link, marks them, and drops
+// those for which it has no room.
+func limiting(network) fabric.SwitchConfig {
+	return fabric.SwitchConfig{Buffer: buffer,
 		Queues: func(r units.BitRate) fabric.Queues {
-			ecn := marking.Scale(float64(r) / float64(100*units.Gbps))
 			var qs fabric.Queues
-			qs[0].ECN = ecn
-			// token to data, on the wire
-			qs[tokens] = fabric.Queue{Share: tokenShare,
-				ECN: ecn.Scale(tokenShare / (1 - tokenShare))}
+			qs[0].ECN = dataMarks.ecn(r)
+			qs[tokens] = fabric.Queue{Share: tokenShare, ECN: tokenMarks.ecn(r)}
 			return qs
 		}}
 }

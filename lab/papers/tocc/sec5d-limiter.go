@@ -42,7 +42,7 @@ var sec5dLimiter = &experiment.Experiment{
 		config := eightToOne(j, experiment.At(j.Scale, 5*units.Millisecond, units.Millisecond))
 		config.Rate, config.Jitter, config.Place, config.Tokens = 100*units.Gbps, 0, nil, tokens
 		config.Delay = (baseRTT - config.Rate.Duration(2*(packet+4+sim.Overhead))) / 4
-		if config.Switch, err = tokenSwitch(spec, pathOf(config), 0, 0); err != nil {
+		if config.Switch, err = tokenSwitch(spec, pathOf(config), tokenMarking{}, 0); err != nil {
 			return err
 		}
 		open, err := cc.Parse("fixed:window=1GB")

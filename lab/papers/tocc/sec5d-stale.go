@@ -27,14 +27,14 @@ var sec5dStale = &experiment.Experiment{
 		config := eightToOne(j, 50*units.Millisecond)
 		config.Rate = 100 * units.Gbps
 		config.Interval, config.Tokens = 10*units.Microsecond, tokens
-		config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
+		config.Delay = linkDelay(config.Rate, baseRTT)
 		config.Prepare = func(s *sim.Simulation) {
 			net, zero := s.Net, s.Zero()
 			port := net.Host(0).NIC().Ports()[0].Peer()
 			net.At(zero.Add(pause), func() { port.Storm(0, true) })
 			net.At(zero.Add(resume), func() { port.Storm(0, false) })
 		}
-		if config.Switch, err = tokenSwitch(spec, pathOf(config), 0, 0); err != nil {
+		if config.Switch, err = tokenSwitch(spec, pathOf(config), tokenMarking{}, 0); err != nil {
 			return err
 		}
 		// Each of two receivers grants tokens to the first sender and to every other one of the

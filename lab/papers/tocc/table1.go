@@ -150,7 +150,7 @@ var table1 = &experiment.Experiment{
 // switches drop credits of rate-based generation beyond eight, and unscheduled packets beyond 8 KB
 // if the point has that.
 func (c choice) switches(spec tocc.Spec, config sim.Bottleneck) (*fabric.SwitchConfig, error) {
-	s, err := tokenSwitch(spec, pathOf(config), 0, 0)
+	s, err := tokenSwitch(spec, pathOf(config), tokenMarking{}, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,8 @@ type testbedScheme string
 const (
 	testbedDCQCN testbedScheme = "DCQCN"
 	testbedToCC  testbedScheme = "ToCC"
+	// as published: every cut lowers the target rate, not only the first of a run
+	testbedClamped testbedScheme = "DCQCN, clamped target"
 )
 
 var testbedSchemes = []testbedScheme{testbedDCQCN, testbedToCC}
@@ -61,6 +63,8 @@ func (s testbedScheme) scheme() (sim.Scheme, error) {
 		// NICs have no window, and this one has no effect, because a queue pair has less
 		// outstanding.
 		scheme.Control, err = cc.Parse("dcqcn-nic:window=4MiB")
+	case testbedClamped:
+		scheme.Control, err = cc.Parse("dcqcn-nic:window=4MiB,clamp_target=on")
 	case testbedToCC:
 		if scheme.Control, err = cc.Parse("fixed:window=4MiB"); err != nil {
 			return scheme, err

@@ -100,6 +100,12 @@ var tokenCC = &experiment.Experiment{
 			"flows have %.1f to %.1f Gb/s on average, and their order changes within "+
 			"milliseconds. DCTCP's oscillate around equal shares", lowest, highest)
 		r.Claim("drains", drains)
+		waiting := func(name string) float64 {
+			return r.Cell(ccCell(name, exactly)).Values("token queue").Mean() / 1e3
+		}
+		r.Note("drains", "at a round trip of 65 µs, in proportion to which TIMELY's thresholds "+
+			"are: under TIMELY %.1f KB of tokens wait on average, without token CC %.1f, "+
+			"under DCQCN %.1f", waiting("timely"), waiting("none"), waiting("dcqcn"))
 		r.Claim("less-sensitive", most[true]/least[true]/(most[false]/least[false]))
 		r.Note("less-sensitive", "p99 of DCQCN, DCTCP, Swift and TIMELY over tokens: %.0f, %.0f, "+
 			"%.0f, %.0f µs; over data: %.0f, %.0f, %.0f, %.0f µs. TIMELY is the worst over both; "+

@@ -121,16 +121,15 @@ var toccOffload = &experiment.Experiment{
 				stale("dctcp"))
 		}
 		r.Claim("near-inline", near)
-		r.Claim("messages", messages)
-		r.Note("messages", "at 25 Gb/s, where packets are few: DCQCN counts tokens, and each "+
-			"flow's count leaves after each 10 µs, our default, whatever its rate is. "+
-			"With sums of 100 µs there are %.3f at the same goodput, queue and completion times; "+
-			"with every token decided by the agent %.2f", sums,
-			aPacket(r.Cell(offloadRun{25 * units.Gbps, twoPackets, naive, units.Microsecond,
-				0}.name())))
-		r.Claim("naive-bad", bad)
-		r.Note("naive-bad", "8 KB leave in ToCC's unscheduled phase, and need no token. Of flows "+
-			"that wait for tokens (unsch=0) it is %.2f", waits)
+		r.Claim("messages", sums)
+		r.Note("messages", "with sums of 100 µs, at 25 Gb/s, where packets are few: DCQCN counts "+
+			"tokens, and each flow's count leaves after each period, whatever its rate is. With "+
+			"10 µs, the default for sender-side control, %.3f; with every token decided by the "+
+			"agent %.2f", messages, aPacket(r.Cell(offloadRun{25 * units.Gbps, twoPackets, naive,
+			units.Microsecond, 0}.name())))
+		r.Claim("naive-bad", waits)
+		r.Note("naive-bad", "of flows that wait for tokens (unsch=0). With ToCC's unscheduled "+
+			"phase, in which 8 KB need no token, %.2f", bad)
 		if r.Scale == experiment.Full {
 			r.Claim("delay-robust", robust)
 			full := func(d units.Duration) float64 {
@@ -238,7 +237,7 @@ type agents struct {
 func (n *agents) scenario(j *experiment.Job) (sim.Scenario, error) {
 	config := eightToOne(j, 0)
 	config.Rate = n.run.Rate
-	config.Delay = (baseRTT - config.Rate.Duration(3*(packet+4+sim.Overhead))) / 6
+	config.Delay = linkDelay(config.Rate, baseRTT)
 	scheme, err := n.scheme(config)
 	link := fabric.Link{Rate: config.Rate, Delay: config.Delay}
 	s := sim.Scenario{
@@ -271,7 +270,7 @@ func (n *agents) scheme(config sim.Bottleneck) (s sim.Scheme, err error) {
 		s.Controller = n.controller
 	}
 	if n.run.Control == "dctcp" {
-		s.Switch = *losslessSwitch(config, lowMarks)
+		s.Switch = *losslessSwitch(config, dataMarks)
 		s.Control, err = cc.Parse(n.run.Control)
 		return s, err
 	}
@@ -279,7 +278,7 @@ func (n *agents) scheme(config sim.Bottleneck) (s sim.Scheme, err error) {
 	if err != nil {
 		return s, err
 	}
-	sw, err := tokenSwitch(spec, pathOf(config), 0, 0)
+	sw, err := tokenSwitch(spec, pathOf(config), tokenMarking{}, 0)
 	if err != nil {
 		return s, err
 	}

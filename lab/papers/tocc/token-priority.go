@@ -111,9 +111,9 @@ func (c classes) simulate(j *experiment.Job) error {
 		}
 	}
 	of := fabric.ToCCSwitch(tocc.TokenWire, tocc.Wire(2048, payload))
-	of.Tokens, of.Buffer = []int{tokens, lowTokens}, shared(m.Network, buffer)
+	of.Tokens, of.Buffer = []int{tokens, lowTokens}, buffer
 	s := tokenScenario(j, span, source)
-	s.Topology, s.Scheme.Switch = m.Network, of.Config()
+	s.Topology, s.Scheme.Switch = m.Network, tokenMarking{}.mark(of)
 	s.Scheme.PerFlow = func(_ *sim.Simulation, f workload.Flow) (sim.Service, error) {
 		if high(f) {
 			return services[1], nil

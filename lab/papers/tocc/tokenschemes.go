@@ -16,8 +16,16 @@ var (
 	first     = []scheme{credits, aeolus, homa, ndp}
 )
 
-// memcachedAt is figures 2a, 2b and 6a.
+// memcachedAt is figures 2a, 2b and 6a. Load is counted in credits: in bytes, flows of a packet of
+// some hundred bytes would need 2.6 times the credits that the core carries.
 func memcachedAt(s experiment.Scale, n network) setting {
+	m := memcachedBytes(s, n)
+	m.Traffic.Slots = true
+	return m
+}
+
+// memcachedBytes is the same flows with load in bytes.
+func memcachedBytes(s experiment.Scale, n network) setting {
 	return setting{networkAt(s, n), flows(s, memcached, 0.8, 20_000, 5000)}
 }
 
@@ -37,6 +45,27 @@ func followers(s experiment.Scale, n network) setting {
 }
 
 func searches(s experiment.Scale) setting { return oversubscribed(s, os100, webSearch, 1500) }
+
+// ofHosts is a setting with load relative to the hosts' links, which overloads the core for as long
+// as flows arrive.
+func (x setting) ofHosts(s experiment.Scale, full int) setting {
+	x.Traffic.OfHosts, x.Traffic.Flows = true, experiment.At(s, full, 2*x.Traffic.Flows)
+	return x
+}
+
+// The settings in which Homa's buffer is measured, which fills as long as flows arrive. 8 000 flows
+// of Web Search have as many bytes as 20 000 of Cache Follower.
+func crowd(s experiment.Scale, n network) setting { return followers(s, n).ofHosts(s, 20_000) }
+func searchCrowd(s experiment.Scale) setting      { return searches(s).ofHosts(s, 8000) }
+
+// draws is a setting three times, with other flows.
+func (x setting) draws() (all []setting) {
+	for i := range 3 {
+		x.Traffic.Draw = i
+		all = append(all, x)
+	}
+	return all
+}
 
 // If the core is the bottleneck, NDP trims more and more as flows gather, and simulations take as
 // long: its comparisons have fewer flows.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/fabric/workload"
 	"github.com/goroce/goroce/lab/experiment"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
 
@@ -23,12 +24,23 @@ type traffic struct {
 	Workload string
 	Load     float64
 	Flows    int // the approximate number, without those of incasts
+	// Slots counts load in slots of a credit, which releases a full packet, however short the
+	// packets of data are.
+	Slots bool
+	// OfHosts is load relative to the hosts' links: an oversubscribed core has more than it
+	// carries. The run ends with the arrivals.
+	OfHosts bool
 	// IncastLow and IncastHigh bound what every other host sends to one, in MTUs, repeatedly with a
 	// mean load of incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
 	// Senders is the number of hosts in an incast, 0 for all others. Without a workload there are
 	// only incasts, and Load is that of the link to which they go.
 	Senders int
+	// Rounds is the number of incasts in the time of the flows, each to another host, drawn at
+	// random; 0 for incasts to one host.
+	Rounds int
+	// Draw numbers other flows of the same kind.
+	Draw int
 }
 
 // String returns its name.
@@ -37,11 +49,23 @@ func (t traffic) String() string {
 	if t.Workload == "" {
 		name = fmt.Sprintf("%g", t.Load)
 	}
+	if t.Slots {
+		name += " in credits"
+	}
+	if t.OfHosts {
+		name += fmt.Sprintf(" of hosts, %d flows", t.Flows)
+	}
 	if t.Senders > 0 {
 		name += fmt.Sprintf(", %d:1", t.Senders)
 	}
 	if t.IncastHigh > 0 {
 		name += fmt.Sprintf(", incast %d-%d", t.IncastLow, t.IncastHigh)
+	}
+	if t.Draw > 0 {
+		name += fmt.Sprintf(", draw %d", t.Draw+1)
+	}
+	if t.Rounds > 0 {
+		name += fmt.Sprintf(", %d rounds", t.Rounds)
 	}
 	return name
 }
@@ -60,6 +84,7 @@ func flows(s experiment.Scale, name string, load float64, full, small int) traff
 
 // source returns the flows in a network, and how long they arrive.
 func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration, error) {
+	seed += uint64(t.Draw) << 32
 	if t.Workload == "" {
 		rounds := t.Flows / t.Senders
 		incast, period, err := t.incasts(n, t.Load, 0, units.Time(units.Forever), rounds, seed)
@@ -69,15 +94,26 @@ func (t traffic) source(n network, seed uint64) (workload.Source, units.Duration
 	if err != nil {
 		return nil, 0, err
 	}
-	wire := meanOnWire(sizes)
-	arrivals := t.Load * float64(n.capacity()) * float64(n.hosts()) / (8 * wire) // a second
+	wire, capacity := meanOnWire(sizes), float64(n.capacity())
+	if t.Slots {
+		wire = meanPackets(sizes) * float64(tocc.TokenWire+credited)
+	}
+	if t.OfHosts {
+		capacity = float64(n.Host.Rate)
+	}
+	arrivals := t.Load * capacity * float64(n.hosts()) / (8 * wire) // a second
 	span := units.Duration(float64(t.Flows) / arrivals * float64(units.Second))
 	poisson, err := workload.Poisson{
-		Hosts: n.hosts(), Rate: units.BitRate(float64(n.capacity()) * sizes.Mean() / wire),
+		Hosts: n.hosts(), Rate: units.BitRate(capacity * sizes.Mean() / wire),
 		Load: t.Load, Sizes: sizes, Until: units.Time(span), Seed: seed,
 	}.Source()
 	if err != nil || t.IncastHigh == 0 {
 		return poisson, span, err
+	}
+	if t.Rounds > 0 {
+		period := span / units.Duration(t.Rounds)
+		incast, err := t.incast(n, period/4, period, units.Time(span), 0, seed)
+		return workload.Merge(poisson, incast), span, err
 	}
 	incast, _, err := t.incasts(n, incastLoad, span/4, units.Time(span), 0, seed)
 	if err != nil {
@@ -94,18 +130,33 @@ func (t traffic) incasts(n network, load float64, most units.Duration, until uni
 	if t.Senders > 0 {
 		senders = t.Senders
 	}
-	bytes := workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
+	bytes := t.incastBytes()
 	period := workload.IncastPeriod(senders, bytes, load*bytes.Mean()/meanOnWire(bytes),
 		n.Host.Rate)
-	source, err := workload.Incast{
-		Hosts: n.hosts(), Senders: t.Senders, Receiver: incastReceiver, Sizes: bytes,
-		Start: units.Time(min(period/4, most)), Period: period, Until: until,
-		Rounds: rounds, Class: incastClass, Seed: seed,
-	}.Source()
+	source, err := t.incast(n, min(period/4, most), period, until, rounds, seed)
 	return source, period, err
 }
 
-// incastReceiver is the receiver of incasts.
+// incast returns the flows of incasts with a period.
+func (t traffic) incast(n network, start, period units.Duration, until units.Time, rounds int,
+	seed uint64) (workload.Source, error) {
+	receiver := incastReceiver
+	if t.Rounds > 0 {
+		receiver = workload.RandomReceiver
+	}
+	return workload.Incast{
+		Hosts: n.hosts(), Senders: t.Senders, Receiver: receiver, Sizes: t.incastBytes(),
+		Start: units.Time(start), Period: period, Until: until, Rounds: rounds,
+		Class: incastClass, Seed: seed,
+	}.Source()
+}
+
+// incastBytes are the sizes of an incast's flows.
+func (t traffic) incastBytes() *workload.Sizes {
+	return workload.Uniform(units.Bytes(t.IncastLow)*mtu, units.Bytes(t.IncastHigh)*mtu+1)
+}
+
+// incastReceiver is the receiver of incasts, unless it is drawn.
 const incastReceiver = 0
 
 // incastClass is the class of flows of incasts; others have 0.
