@@ -40,6 +40,8 @@ type Claim struct {
 	// high, medium or low: how surely a faithful reproduction shows it
 	Confidence string `yaml:"confidence"`
 	Because    string `yaml:"because"` // why it is not high
+	// History is how the claim, or its set-up, has changed and why; empty if it has not.
+	History string `yaml:"history"`
 
 	verdicts *verdictEntry // committed; see Expected
 }
