@@ -83,12 +83,9 @@ var fig13 = &experiment.Experiment{
 				}
 				return n
 			}
-			r.Claim("marks", more("marked")/float64(len(r.Cells())))
-			r.Note("marks", "of all marks, as counted by a host. With the default the NIC pauses "+
-				"the switch before it marks. The switch, whose queue then stands at hundreds of "+
-				"KB, marks more than half of all packets; tuned, it marks none. The NIC itself "+
-				"marks more in %v of %d cases", more("marked by the NIC"),
-				len(r.Cells()))
+			r.Claim("marks", more("marked by the NIC")/float64(len(r.Cells())))
+			r.Note("marks", "marks of the NIC. All marks, those of switches included, are more in "+
+				"%v of %d cases", more("marked"), len(r.Cells()))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
