@@ -10,10 +10,10 @@ import (
 //
 // A share shrinks when its Granter announces it; nothing outstanding is revoked. A share grows only
 // when others have shrunk, so the shares together never exceed the cache. Connections that join
-// before any share was announced have exactly the shares of formula (1). When the sum of the weights
-// changes later, it is rounded up to four significant bits. This keeps at most a ninth of the cache
-// in reserve when the sum exceeds 16, so that not every new connection makes all others shrink. The
-// share of a connection that ends is distributed after the time hold.
+// before any share was announced have exactly the shares of formula (1). When the sum of the
+// weights changes later, it is rounded up to four significant bits. This keeps at most a ninth of
+// the cache in reserve when the sum exceeds 16, so that not every new connection makes all others
+// shrink. The share of a connection that ends is distributed after the time hold.
 type pool struct {
 	cache          units.Bytes
 	members        []*Granter

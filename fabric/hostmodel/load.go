@@ -11,7 +11,7 @@ type load struct {
 
 const (
 	loadWindow = 2 * units.Microsecond
-	// loadWeight is the weight of a new measurement. With it the load follows a change within 10 µs.
+	// loadWeight is the weight of a new measurement. The load follows a change within 10 µs.
 	loadWeight = 1. / 4
 	// maxLoad limits the latency to twenty times that of idle memory. Measured latencies of loaded
 	// memory grow less.

@@ -63,7 +63,7 @@ func TestReading(t *testing.T) {
 	assert.EqualValues(t, 110, m.reading(1, 1, 0), "one after the other")
 }
 
-// hostCC's I_T: an idle host holds 119 lines at the full rate of 200 Gb/s, in packets of 1024 bytes.
+// hostCC's I_T: an idle host holds 119 lines at the full rate of 200 Gb/s.
 func TestHostThreshold(t *testing.T) {
 	assert.InDelta(t, 119*70./65, hostThreshold(200*gbps), 1.5)
 }
