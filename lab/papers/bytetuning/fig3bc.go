@@ -91,9 +91,10 @@ var fig3bc = &experiment.Experiment{
 			"FCT is %.3g ms at the benchmark, and %.3g at the best; queues are %.3g and %.3g MB "+
 			"at least", w[0], w[1], w[2], w[3], lossy, len(points), fct*1e3, least*1e3, queue/1e6,
 			shortest/1e6)
+		bursts := fig3bcScene(r.Scale, 1)
 		r.Note("gains", "not judged: %d queue pairs fill the link under every watermark that "+
-			"loses nothing, so that the best of all has %.2g %% more throughput than the benchmark and "+
-			"%.2g %% less FCT; %s", fig3bcScene(r.Scale, 1).Senders*fig3bcScene(r.Scale, 1).QPs,
+			"loses nothing, so that the best of all has %.2g %% more throughput than the "+
+			"benchmark and %.2g %% less FCT; %s", bursts.Senders*bursts.QPs,
 			100*(most/throughput-1), 100*(1-least/fct), note)
 		r.Note("pfc-decides", "%s", note)
 		r.Note("alpha-sign", "%s. If nothing is lost, the link is full and α changes nothing; "+

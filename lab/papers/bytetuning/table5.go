@@ -38,10 +38,10 @@ var stores = []store{
 func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 	l := scene.Lab()
 	l.Hosts, l.Senders, l.QPs, l.Message, l.Requests, l.Seed = 10, 20, 10, 64*units.KiB, true, seed
-	l.Settle, l.Period = 20*ms, 60*ms
+	l.Settle, l.Period = 20*ms, 200*ms
 	publish(&l)
 	if s == experiment.Small {
-		l.Rate, l.Senders, l.QPs, l.Settle, l.Period = 10*gbps, 5, 4, 5*ms, 20*ms
+		l.Rate, l.Senders, l.QPs, l.Settle, l.Period = 10*gbps, 5, 4, 10*ms, 60*ms
 	}
 	if c.TCP { // 20 µs more for a packet and its acknowledgement, as software takes
 		l.Control, l.Lossy = "dctcp", true
