@@ -62,7 +62,8 @@ var eq1 = &experiment.Experiment{
 		r.Claim("credits", credits)
 		r.Note("credits", "of connections that are open when the first credits are announced. "+
 			"When their number changes later, a pool counts four significant bits of it, "+
-			"rounded up, so that a new connection does not always shrink all others: 1001 have what 1024 had")
+			"rounded up, so that a new connection does not always shrink all others: 1001 have "+
+			"what 1024 had")
 		r.Claim("rq-size", r.Values("receives")[0])
 		r.Claim("never-exceeds", r.Values("most").Max())
 	},
