@@ -59,8 +59,9 @@ var fig10 = &experiment.Experiment{
 		r.Claim("correlated", correlation)
 		nic := r.Cell("heavy, NIC")
 		_, alone := line(nic.Values("queue"), nic.Values("latency"))
-		r.Note("correlated", "with NVIDIA's DCQCN the heavy load's queue is %.0f cells on average, "+
-			"and within that load the correlation is %.2f", nic.Values("queue").Mean()/256, alone)
+		r.Note("correlated", "with NVIDIA's DCQCN the heavy load's queue is %.0f cells on "+
+			"average, and within that load the correlation is %.2f",
+			nic.Values("queue").Mean()/256, alone)
 		r.Claim("linear", slope*float64(bytetuning.Cell)/cell)
 		r.Claim("int-ont", off.Mean())
 	},

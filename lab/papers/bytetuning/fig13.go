@@ -82,8 +82,9 @@ var fig13 = &experiment.Experiment{
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: NIC-ECN of its size and " +
-			"tuned, by DCQCN's timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
+		t := &figure.Table{Name: "timing",
+			Title: "Two to one host of a NIC: NIC-ECN of its size and tuned, by DCQCN's " +
+				"timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
 			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned",
 				"by the NIC", "tuned", "Gb/s", "tuned", "tuned watermark"}}
 		for _, c := range r.Cells() {
