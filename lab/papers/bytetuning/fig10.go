@@ -24,7 +24,8 @@ type load struct {
 
 var loads = []load{{"idle", 0, 0, "experience", false},
 	{"light", 2, 64 * units.KiB, "experience", false},
-	{"heavy", 10, units.MiB, "experience", false}, {"heavy, NIC", 10, units.MiB, "experience", true}}
+	{"heavy", 10, units.MiB, "experience", false},
+	{"heavy, NIC", 10, units.MiB, "experience", true}}
 
 // fig10Period stands for a second of the paper's telemetry.
 const fig10Period = 2 * ms
