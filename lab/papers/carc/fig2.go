@@ -94,7 +94,9 @@ var fig2 = &experiment.Experiment{
 		marked := func(v variant) float64 {
 			return r.Cell(incoming{v.name, ns[most]}.String()).Values("marked")[0]
 		}
-		r.Claim("hostcc-no-cure", rate(hostCC))
+		if marked(hostCC) > 0 { // else it is plain against itself
+			r.Claim("hostcc-no-cure", rate(hostCC))
+		}
 		r.Note("hostcc-no-cure", "hostCC marked %.2f of packets. With I_T = 140, the module's "+
 			"threshold at twice its rate, it marked %.3f, and the throughput is %.2f of plain's: "+
 			"lines that were evicted do not fill the I/O controller. With I_T = 70, which an idle "+

@@ -27,6 +27,7 @@ var fig8b = &experiment.Experiment{
 			"%.2f", mixRatio(r.Scale, most),
 			perCore(r, carcMix.inFIFO(), most)/perCore(r, hostCC, most), perCore(r, hostLIFO,
 				most)/perCore(r, hostCC, most))
+		r.Note("misses", "hostCC marked of the flows' packets:%s", marksByLong(r, longs, hostCC))
 		r.Claim("misses", fewer)
 		r.Claim("not-zero", mixAt(r, carcMix, most).Values("long miss")[0])
 	},

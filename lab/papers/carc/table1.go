@@ -46,7 +46,8 @@ var table1 = &experiment.Experiment{
 			host, withCARC = append(host, h.Percentile(50)), append(withCARC, c.Percentile(50))
 		}
 		r.Claim("speedup", faster)
-		r.Note("speedup", "hostCC marked of the flows' packets:%s", marksByLong(r, hostCC))
+		r.Note("speedup", "hostCC marked of the flows' packets:%s", marksByLong(r,
+			table1Longs(r.Scale), hostCC))
 		// One series for both: the one with the larger step down.
 		grows := host
 		if back(withCARC) > back(host) {
@@ -71,8 +72,8 @@ var table1 = &experiment.Experiment{
 }
 
 // marksByLong lists the share of marked packets by the number of threads with flows.
-func marksByLong(r *experiment.Results, v variant) (text string) {
-	for _, n := range table1Longs(r.Scale) {
+func marksByLong(r *experiment.Results, longs []int, v variant) (text string) {
+	for _, n := range longs {
 		text += fmt.Sprintf(" %.3f at %s", mixAt(r, v, n).Values("long marked")[0],
 			mixRatio(r.Scale, n))
 	}
