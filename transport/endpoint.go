@@ -96,6 +96,7 @@ type Endpoint struct {
 
 	gateDue          bool // a gate got a control message since this round's responses left
 	pacedServedFirst bool // paced queue pairs went first, and sent
+	readsServedFirst bool // READ responses have left since a request did
 	pkt              wire.Packet
 	event            cc.Event
 	cc               cc.Controller

@@ -232,6 +232,7 @@ func (rcv *receiver) finishResponse(b *packet.Buf, frame []byte) {
 	qp.tmpl.Seal(frame)
 	b.SetLen(len(frame))
 	qp.ep.push(packet.ClassData)
+	qp.ep.readsServedFirst = true
 }
 
 var responses = [...]wire.Opcode{

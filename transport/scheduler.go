@@ -76,9 +76,9 @@ func (e *Endpoint) scheduleRequests(qp *QueuePair)  { e.queue(serviceRequests, q
 func (e *Endpoint) scheduleResponses(qp *QueuePair) { e.queue(serviceResponses, qp) }
 
 // transmit lets the queue pairs fill bursts: first those with responses, then those with requests.
-// Of the latter, paced and unpaced queue pairs take turns to go first, because either could keep
-// the other from a port that is always full. It returns whether something is left that only needs
-// another round.
+// When READ responses have left, requests go first the next time, until some have left: the READs
+// of one peer must not keep this host from a port that is always full. It returns whether something
+// is left that only needs another round.
 func (e *Endpoint) transmit(now units.Time) (more bool) {
 	if e.gsi != nil {
 		e.emitManagement(now)
@@ -86,20 +86,15 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 	e.emitNeighbors()
 	budget := pollBudget
 	budget -= e.tokenPacer.serve(now, budget)
-	budget -= e.serve(int(serviceResponses), now, budget)
-	e.gateDue = false
-	othersFirst := e.pacedServedFirst
-	if othersFirst {
-		sent := e.serveRequests(now, budget)
-		e.pacedServedFirst = sent == 0
+	if e.readsServedFirst {
+		sent := e.transmitRequests(now, budget)
 		budget -= sent
+		budget -= e.serve(int(serviceResponses), now, budget)
+		e.readsServedFirst = sent == 0
+	} else {
+		budget -= e.serve(int(serviceResponses), now, budget)
+		budget -= e.transmitRequests(now, budget)
 	}
-	sent := e.transmitPaced(now, budget)
-	if !othersFirst {
-		e.pacedServedFirst = sent > 0
-	}
-	budget -= sent
-	budget -= e.serveRequests(now, budget) // including those that have just lost their rate
 	if e.gateDue {
 		// control messages about what has left
 		budget -= e.serve(int(serviceResponses), now, budget)
@@ -108,6 +103,24 @@ func (e *Endpoint) transmit(now units.Time) (more bool) {
 		e.flush(c)
 	}
 	return budget <= 0
+}
+
+// transmitRequests lets queue pairs send requests. Paced and unpaced ones take turns to go first,
+// because either could keep the other from a port that is always full. It returns how many packets
+// were sent.
+func (e *Endpoint) transmitRequests(now units.Time, budget int) (all int) {
+	e.gateDue = false
+	othersFirst := e.pacedServedFirst
+	if othersFirst {
+		all = e.serveRequests(now, budget)
+		e.pacedServedFirst = all == 0
+	}
+	paced := e.transmitPaced(now, budget-all)
+	if !othersFirst {
+		e.pacedServedFirst = paced > 0
+	}
+	all += paced
+	return all + e.serveRequests(now, budget-all) // including those that have just lost their rate
 }
 
 // serveRequests serves the lists of requests, class by class.

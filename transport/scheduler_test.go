@@ -2,6 +2,7 @@ package transport
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -22,7 +23,7 @@ func TestQueuePairsShareAFullPort(t *testing.T) {
 				for _, window := range []units.Bytes{4 * units.KiB, 64 * units.KiB} {
 					t.Run(fmt.Sprintf("%v room %d, %d queue pairs, window %v", op, room, qps,
 						window), func(t *testing.T) {
-						shares := sharesOfFullPort(t, op, room, qps, window)
+						shares := sharesOfFullPort(t, room, window, slices.Repeat([]Op{op}, qps))
 						for _, n := range shares {
 							assert.InDelta(t, shares[0], n, 2*sendQuantum+1, shares)
 						}
@@ -33,16 +34,26 @@ func TestQueuePairsShareAFullPort(t *testing.T) {
 	}
 }
 
-// sharesOfFullPort returns how many packets with payload each of the queue pairs sends through a
-// port that has room for a number of frames each microsecond.
-func sharesOfFullPort(t *testing.T, op Op, room, qps int, window units.Bytes) []int {
+// READs of peers do not keep a host's own requests from a full port.
+func TestReadResponsesAndRequestsShareAFullPort(t *testing.T) {
+	for _, room := range []int{1, 5, 40} {
+		shares := sharesOfFullPort(t, room, 64*units.KiB, []Op{OpRead, OpRead, OpWrite})
+		assert.Greater(t, shares[2], 300, shares)
+		assert.Greater(t, shares[0]+shares[1], 600, shares)
+	}
+}
+
+// sharesOfFullPort returns how many packets with payload each of the queue pairs sends, for WRITEs
+// of its own or READs of its peer, through a port that has room for a number of frames each
+// microsecond.
+func sharesOfFullPort(t *testing.T, room int, window units.Bytes, ops []Op) []int {
 	const length = 1 << 20
 	p := newPair(t)
 	o := defaults()
 	o.memory, o.timeout = length, 20
 	o.algorithm = &cc.Fixed{Window: window}
-	index, shares := map[wire.QPN]int{}, make([]int, qps)
-	for i := range qps {
+	index, shares := map[wire.QPN]int{}, make([]int, len(ops))
+	for i, op := range ops {
 		a, b := p.connected(o)
 		from, to := a, b
 		if op == OpRead {
@@ -54,7 +65,7 @@ func sharesOfFullPort(t *testing.T, op Op, room, qps int, window units.Bytes) []
 	}
 	p.settle(units.Microsecond)
 	p.la.record, p.la.room = true, room
-	for len(p.la.sent) < 800*qps {
+	for len(p.la.sent) < 800*len(ops) {
 		p.now = p.now.Add(units.Microsecond)
 		p.step()
 		p.a.Poll(p.now) // finds the port full
