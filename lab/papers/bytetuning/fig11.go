@@ -165,21 +165,24 @@ var fig11 = &experiment.Experiment{
 		t, q := regret("bytetuning")
 		r.Claim("regret",
 			experiment.With("throughput", t/leastThroughput).With("queue", q/leastQueue))
-		long, late := 0., 0.
-		x := r.Cell("bytetuning").Series("queue")
-		for i, q := range x.Y {
-			if x.X[i] > 30 {
-				late++
-				long += number(units.Bytes(q) > 1000*bytetuning.Cell)
+		var long experiment.Values // of each seed
+		for _, seed := range r.Cell("bytetuning").Seeds() {
+			x, over, late := seed.Series("queue"), 0., 0.
+			for i, q := range x.Y {
+				if x.X[i] > 30 {
+					late++
+					over += number(units.Bytes(q) > 1000*bytetuning.Cell)
+				}
 			}
+			long = append(long, over/max(1, late))
 		}
-		if late > 0 {
-			r.Claim("settles", long/late)
+		if fig11Evaluations(r.Scale, contenders[0]) > 30 {
+			r.Claim("settles", long.Mean())
 		}
 		tuned, static := contenders[0].withNICs().Name, contenders[2].withNICs().Name
-		r.Note("settles", "with NVIDIA's DCQCN, whose cuts leave the target rate as it is, queue "+
-			"pairs hold the queue at the limit of PFC: the shortest was %.0f cells, and "+
-			"tuning gains %.2g %% of throughput on the experience-based watermark",
+		r.Note("settles", "by seed %.2f. With NVIDIA's DCQCN, whose cuts leave the target rate as "+
+			"it is, queue pairs hold the queue at the limit of PFC: the shortest was %.0f cells, "+
+			"and tuning gains %.2g %% of throughput on the experience-based watermark", long,
 			r.Cell(tuned).Series("queue").Y.Min()/float64(bytetuning.Cell),
 			100*(half(tuned, "throughput")/half(static, "throughput")-1))
 		explored := "the mean is over all measurements, those of rejected watermarks included: " +
