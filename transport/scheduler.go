@@ -151,7 +151,8 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 		}
 		all += sent
 		list.turn += sent
-		portFull := more && sent < room && !qp.cong.isPaced()
+		// a queue pair that has just got a rate waits for its pace instead
+		portFull := more && sent < room && (t == serviceResponses || !qp.cong.isPaced())
 		if portFull && e.keepsTurn(i, all > 0) {
 			break
 		}

@@ -23,7 +23,8 @@ func TestQueuePairsShareAFullPort(t *testing.T) {
 				for _, window := range []units.Bytes{4 * units.KiB, 64 * units.KiB} {
 					t.Run(fmt.Sprintf("%v room %d, %d queue pairs, window %v", op, room, qps,
 						window), func(t *testing.T) {
-						shares := sharesOfFullPort(t, room, window, slices.Repeat([]Op{op}, qps))
+						shares := sharesOfFullPort(t, room, &cc.Fixed{Window: window},
+							slices.Repeat([]Op{op}, qps))
 						for _, n := range shares {
 							assert.InDelta(t, shares[0], n, 2*sendQuantum+1, shares)
 						}
@@ -37,24 +38,36 @@ func TestQueuePairsShareAFullPort(t *testing.T) {
 // READs of peers do not keep a host's own requests from a full port.
 func TestReadResponsesAndRequestsShareAFullPort(t *testing.T) {
 	for _, room := range []int{1, 5, 40} {
-		shares := sharesOfFullPort(t, room, 64*units.KiB, []Op{OpRead, OpRead, OpWrite})
+		shares := sharesOfFullPort(t, room, &cc.Fixed{Window: 64 * units.KiB},
+			[]Op{OpRead, OpRead, OpWrite})
 		assert.Greater(t, shares[2], 300, shares)
 		assert.Greater(t, shares[0]+shares[1], 600, shares)
 	}
 }
 
+// Responses have no pace, whether or not their queue pair's requests have one.
+func TestReadResponsesOfPacedQueuePairsShareAFullPort(t *testing.T) {
+	paced := &cc.Fixed{Rate: units.Gbps}
+	shares := sharesOfFullPort(t, 3, paced, []Op{OpRead, OpRead})
+	assert.InDelta(t, shares[0], shares[1], 2*sendQuantum+1, shares)
+}
+
 // sharesOfFullPort returns how many packets with payload each of the queue pairs sends, for WRITEs
 // of its own or READs of its peer, through a port that has room for a number of frames each
 // microsecond.
-func sharesOfFullPort(t *testing.T, room int, window units.Bytes, ops []Op) []int {
+func sharesOfFullPort(t *testing.T, room int, control cc.Algorithm, ops []Op) []int {
 	const length = 1 << 20
 	p := newPair(t)
 	o := defaults()
 	o.memory, o.timeout = length, 20
-	o.algorithm = &cc.Fixed{Window: window}
+	o.algorithm = control
+	peer := o
+	peer.algorithm = nil
 	index, shares := map[wire.QPN]int{}, make([]int, len(ops))
 	for i, op := range ops {
-		a, b := p.connected(o)
+		a, b := o.make(t, p.a), peer.make(t, p.b)
+		a.connect(t, o, b)
+		b.connect(t, peer, a)
 		from, to := a, b
 		if op == OpRead {
 			from, to = b, a // the responses go from a to b
