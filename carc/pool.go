@@ -9,14 +9,15 @@ import (
 // pool is the cache of one receiver, shared by its connections.
 //
 // A share shrinks when its Granter announces it; nothing outstanding is revoked. A share grows only
-// when others have shrunk, so the shares together never exceed the cache. The sum of the weights is
-// rounded up to four significant bits. This keeps at most a ninth of the cache in reserve when the
-// sum exceeds 16, so that not every new connection makes all others shrink. The share of a
-// connection that ends is distributed after the time hold.
+// when others have shrunk, so the shares together never exceed the cache. Connections that join
+// before any share was announced have exactly the shares of formula (1). When the sum of the
+// weights changes later, it is rounded up to four significant bits. This keeps at most a ninth of
+// the cache in reserve when the sum exceeds 16, so that not every new connection makes all others
+// shrink. The share of a connection that ends is distributed after the time hold.
 type pool struct {
 	cache          units.Bytes
 	members        []*Granter
-	weights        int         // of the members that share the pool, rounded up
+	weights        int         // of the members that share the pool; rounded up if it changed
 	announced      units.Bytes // the sum of the announced shares
 	shrinking      int         // members to which a smaller share is to be announced
 	mustGrow       bool        // a member is to get more than its announced share
@@ -107,7 +108,10 @@ func (p *pool) markActive(g *Granter, now units.Time) {
 // shares: those that must shrink first, then the others.
 func (p *pool) reweigh(fewer bool) {
 	sum := p.sum()
-	weights := roundUp(sum)
+	weights := sum
+	if p.announced > 0 {
+		weights = roundUp(sum)
+	}
 	if weights < p.weights && !fewer && !p.byActivity {
 		weights = p.weights
 	}

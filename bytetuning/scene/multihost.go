@@ -84,9 +84,17 @@ func (m *MultiHost) Path() bytetuning.Path {
 	return bytetuning.Path{Rate: m.Rate, Link: m.Delay, RTT: 8 * m.Delay, MTU: m.MTU + 86}
 }
 
-// Default returns NVIDIA's recommendation for its switches, since that for the NIC is not
-// published.
+// Default returns a watermark of the NIC's size, since the manufacturer's is not published: a
+// sixteenth and an eighth of its buffer, and otherwise SwitchProfile.
 func (m *MultiHost) Default() bytetuning.Watermark {
+	w := m.SwitchProfile()
+	w.Kmin, w.Kmax = m.NIC/16, m.NIC/8
+	return w
+}
+
+// SwitchProfile returns NVIDIA's recommendation for its switches. Its thresholds are larger than
+// what a NIC holds, so that PFC acts before ECN.
+func (m *MultiHost) SwitchProfile() bytetuning.Watermark {
 	w, err := bytetuning.Baseline("nvidia", m.Path())
 	if err != nil {
 		panic(err) // it exists

@@ -19,7 +19,7 @@ func TestMultiHost(t *testing.T) {
 	run := func(change func(*MultiHost, *bytetuning.Watermark)) *MultiHostRun {
 		m := MultiHostLab(20)
 		m.Settle, m.Period = 5*ms, 5*ms
-		w := m.Default()
+		w := m.SwitchProfile()
 		change(m, &w)
 		require.NoError(t, m.Apply(t.Context(), bytetuning.Point{w}))
 		r, err := m.Run(t.Context())
@@ -32,6 +32,9 @@ func TestMultiHost(t *testing.T) {
 	below := func(_ *MultiHost, w *bytetuning.Watermark) {
 		w.Kmin, w.Kmax = 64*bytetuning.Cell, 320*bytetuning.Cell
 	}
+	m := MultiHostLab(20)
+	assert.Error(t, m.Layers()[0].Check(m.SwitchProfile()), "Kmax is above XOFF")
+	assert.NoError(t, m.Layers()[0].Check(m.Default()))
 	pcie := 50e9 * 1024 / (1024 + 86)
 
 	alone := run(func(m *MultiHost, _ *bytetuning.Watermark) { m.QPs = 0 })

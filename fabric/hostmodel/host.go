@@ -48,6 +48,7 @@ type Host struct {
 	unconsumed Line
 	carried    uint64 // lines of the cache's memory traffic accounted for in traffic
 	traffic    ratio  // recent ratio of memory traffic to bytes written by the NIC
+	load       load   // of memory, with Queueing
 
 	now     units.Time // time of the last transfer or sample
 	busy    units.Time // end of the last transfer on PCIe
@@ -130,7 +131,7 @@ func (h *Host) Write(now units.Time, n units.Bytes) units.Duration {
 	across := transferTime(h.pcie.Rate, n)
 	through := transferTime(left, units.Bytes(share*float64(n)))
 	lines, full := float64(n)/lineSize, float64(h.iio.Lines)
-	latency := float64(h.iio.Latency) + min(share, 1)*float64(h.Memory.Latency)
+	latency := float64(h.iio.Latency) + min(share, 1)*float64(h.LineLatency(now))
 	// PCIe continues until the I/O controller is full of lines that wait for memory.
 	start := later(h.busy, now)
 	h.through = later(h.through, now).Add(through)

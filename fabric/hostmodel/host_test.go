@@ -129,3 +129,22 @@ func TestThrottle(t *testing.T) {
 	set(70, 0)
 	assert.Equal(t, 100*units.Gbps/64, h.Memory.Left(at(92)), "a minimum is always left")
 }
+
+// TestLineLatency checks that the latency of a line grows with the cache's memory traffic, and only
+// with Queueing.
+func TestLineLatency(t *testing.T) {
+	for queueing, want := range map[bool]float64{false: 90, true: 180} {
+		c := CacheConfig{Size: 64 * 64, Ways: 1, DDIO: 1}
+		h, err := New(Config{Memory: MemoryConfig{Bandwidth: 100 * units.Gbps, Queueing: queueing},
+			Cache: &c})
+		require.NoError(t, err)
+		now := units.Time(0)
+		walk := h.Walk(128*64, false) // every line misses
+		for range 20000 {             // at half of the bandwidth
+			walk.Step()
+			now = now.Add((50 * units.Gbps).Duration(64))
+			h.LineLatency(now)
+		}
+		assert.InEpsilon(t, want, h.LineLatency(now).Nanoseconds(), 0.02)
+	}
+}

@@ -5,7 +5,10 @@ import "github.com/goroce/goroce/units"
 // MemoryConfig configures the memory controller.
 type MemoryConfig struct {
 	Bandwidth units.BitRate  // of all reads and writes; 0 means unlimited
-	Latency   units.Duration // of a line; 0 means 90 ns
+	Latency   units.Duration // of a line, when memory is idle; 0 means 90 ns
+	// Queueing makes the latency of a line grow with the load: Latency/(1-u), where u is the share
+	// of Bandwidth that is in use. It needs a cache, whose traffic is the load.
+	Queueing bool
 	// LevelDelay is the time until a throttling level takes effect; 0 means 22 µs, the time of the
 	// register write in hostCC.
 	LevelDelay units.Duration

@@ -31,15 +31,14 @@ var case1 = &experiment.Experiment{
 		high, low := r.Cell("Kmax 2 XOFF"), r.Cell("Kmax 0.5 XOFF")
 		r.Claim("loss", high.Values("loss")[0])
 		r.Claim("pfc-before-ecn", high.Values("below")[0]/high.Values("pauses")[0])
-		r.Claim("cure", low.Values("loss")[0]/high.Values("loss")[0])
 		later := func(c experiment.Pool) float64 {
 			return c.Series("lost").Y.Max() - c.Values("start")[0]
 		}
-		r.Note("cure", "where Kmax is low, %.0f of %.0f lost packets are lost in the first 2 ms, "+
-			"while workers whose first messages go at line rate have not heard of a mark; "+
-			"the high Kmax loses %.0f then. From there on it is %.0f to %.0f, %.2g of it",
-			low.Values("start")[0], low.Series("lost").Y.Max(), high.Values("start")[0], later(low),
-			later(high), later(low)/later(high))
+		r.Claim("cure", later(low)/later(high))
+		r.Note("cure", "after the first 2 ms, in which workers send their first messages at line "+
+			"rate and have not received a mark: %.0f packets with the low Kmax and %.0f with the "+
+			"high one, after %.0f and %.0f in those 2 ms", later(low), later(high),
+			low.Values("start")[0], high.Values("start")[0])
 		r.Claim("guard", high.Values("refused")[0] == 1 && low.Values("refused")[0] == 0)
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {

@@ -53,6 +53,11 @@ var fig13 = &experiment.Experiment{
 		if err != nil {
 			return err
 		}
+		profile, err := measureNIC(j, m, m.SwitchProfile())
+		if err != nil {
+			return err
+		}
+		j.Value("pauses of the profile", float64(profile.Pauses))
 		j.Value("pauses", float64(manufacturer.Pauses), float64(tuned.Pauses))
 		j.Value("paused", manufacturer.Paused.Seconds(), tuned.Paused.Seconds())
 		j.Value("marked", float64(manufacturer.Marked), float64(tuned.Marked))
@@ -62,38 +67,24 @@ var fig13 = &experiment.Experiment{
 		return nil
 	},
 	Judge: func(r *experiment.Results) {
-		fewer := func(name string) claims.Value {
-			all := claims.Value{}
-			for _, c := range r.Cells() {
-				v := c.Values(name)
-				less := 0.
-				if v[0] != v[1] {
-					less = 1 - v[1]/v[0]
-				}
-				all = all.With(c.Name, claims.Number(less))
-			}
-			return all
-		}
-		r.Claim("tx-pfc", fewer("pauses"))
+		fewer(r, "tx-pfc", "pauses")
 		if r.Scale == experiment.Full {
-			r.Claim("duration", fewer("paused"))
+			fewer(r, "duration", "paused")
 			more := func(name string) (n float64) {
 				for _, c := range r.Cells() {
 					n += number(c.Values(name)[1] > c.Values(name)[0])
 				}
 				return n
 			}
-			r.Claim("marks", more("marked")/float64(len(r.Cells())))
-			r.Note("marks", "of all marks, as counted by a host. With the default the NIC pauses "+
-				"the switch before it marks. The switch, whose queue then stands at hundreds of "+
-				"KB, marks more than half of all packets; tuned, it marks none. The NIC itself "+
-				"marks more in %v of %d cases", more("marked by the NIC"),
-				len(r.Cells()))
+			r.Claim("marks", more("marked by the NIC")/float64(len(r.Cells())))
+			r.Note("marks", "marks of the NIC. All marks, those of switches included, are more in "+
+				"%v of %d cases", more("marked"), len(r.Cells()))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
-		t := &figure.Table{Name: "timing", Title: "Two to one host of a NIC: default NIC-ECN and " +
-			"tuned, by DCQCN's timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
+		t := &figure.Table{Name: "timing",
+			Title: "Two to one host of a NIC: NIC-ECN of its size and tuned, by DCQCN's " +
+				"timing (cut period / CNP interval in µs); " + ofHost(r.Scale),
 			Header: []string{"timing", "TX-PFC", "tuned", "paused ms", "tuned", "marked", "tuned",
 				"by the NIC", "tuned", "Gb/s", "tuned", "tuned watermark"}}
 		for _, c := range r.Cells() {
@@ -109,4 +100,26 @@ var fig13 = &experiment.Experiment{
 		}
 		return []figure.Figure{t}
 	},
+}
+
+// fewer sets a claim to how much less there is tuned than by default, in the cases in which the
+// default pauses.
+func fewer(r *experiment.Results, claim, what string) {
+	less := claims.Value{}
+	var profile, tuned experiment.Values
+	cases := 0
+	for _, c := range r.Cells() {
+		profile = append(profile, c.Values("pauses of the profile")...)
+		tuned = append(tuned, c.Values("pauses")[1])
+		if v := c.Values(what); v[0] > 0 {
+			less = less.With(c.Name, claims.Number(1-v[1]/v[0]))
+			cases++
+		}
+	}
+	if cases > 0 {
+		r.Claim(claim, less)
+	}
+	r.Note(claim, "NIC-ECN of the NIC's size pauses in %d of %d cases. With a switch's profile, "+
+		"which PFC precedes, the NIC pauses %.0f to %.0f times, and tuned %.0f at most", cases,
+		len(r.Cells()), profile.Min(), profile.Max(), tuned.Max())
 }

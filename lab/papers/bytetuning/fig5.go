@@ -33,7 +33,7 @@ var fig5 = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		m := multiHost(j)
-		w := m.Default()
+		w := m.SwitchProfile()
 		if j.Name == alone {
 			m.QPs = 0
 			r, err := measureNIC(j, m, w)

@@ -2,6 +2,7 @@ package bytetuninglab
 
 import (
 	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/scene"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim"
@@ -21,6 +22,10 @@ func rdma(j *experiment.Job, message units.Bytes) (sim.Scenario, error) {
 		Seed:   j.Seed,
 	}, err
 }
+
+// publish gives a scene the DCQCN of the paper's table 4, in place of NVIDIA's, whose target rate
+// is not lowered by each cut.
+func publish(s *scene.Scene) { s.Control, s.CNPs = "dcqcn", cc.CNPInterval }
 
 // experience is the experience-based watermark.
 func experience() bytetuning.Watermark {

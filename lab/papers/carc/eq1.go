@@ -60,9 +60,10 @@ var eq1 = &experiment.Experiment{
 				claims.Number(r.Values(fmt.Sprintf("C n=%d", n))[0]))
 		}
 		r.Claim("credits", credits)
-		r.Note("credits", "a pool counts four significant bits of the connections, rounded up, "+
-			"so that a new connection does not always shrink all others: 1000 have what 1024 "+
-			"had. The formula gives 196")
+		r.Note("credits", "of connections that are open when the first credits are announced. "+
+			"When their number changes later, a pool counts four significant bits of it, "+
+			"rounded up, so that a new connection does not always shrink all others: 1001 have "+
+			"what 1024 had")
 		r.Claim("rq-size", r.Values("receives")[0])
 		r.Claim("never-exceeds", r.Values("most").Max())
 	},

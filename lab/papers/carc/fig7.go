@@ -29,12 +29,12 @@ func (l loose) name() string {
 }
 
 const (
-	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. Formula (1)
-	// gives 196; a pool reserves a little for new connections. A message may take all credits of a
-	// round.
+	// The figure's credits: those of 12 MiB for 1000 connections, of which one sends. A message may
+	// take the credits of a round: no second one has credits before it is consumed, and a second
+	// one has with δ.
 	fig7Cache   = 12 * units.MiB
-	fig7Credits = 192
-	fig7Round   = fig7Credits * 64
+	fig7Credits = 196
+	fig7Round   = 12 * units.KiB
 )
 
 var (
@@ -76,8 +76,8 @@ var fig7 = &experiment.Experiment{
 			loosened = max(loosened, at(mode, fig7Round, "auto"))
 		}
 		r.Claim("idle-basic", basic)
-		r.Note("idle-basic", "for messages that take all credits of a round, as in the figure's "+
-			"drawing: C equals v2·RTT, so that with messages of 1 KB, whose credits are returned "+
+		r.Note("idle-basic", "for messages that take the credits of a round, as in the figure's "+
+			"drawing: C is v2·RTT, so that with messages of 1 KB, whose credits are returned "+
 			"one by one, the server idles for %.0f %% of the time without "+
 			"δ", 100*at("rr", 1024, "off"))
 		r.Claim("idle-loose", loosened)
@@ -96,7 +96,7 @@ var fig7 = &experiment.Experiment{
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		t := &figure.Table{Name: "idle",
-			Title: "Share of time that the server idles, C = 192 lines, v2·RTT = 195 lines",
+			Title: "Share of time that the server idles, C = 196 lines, v2·RTT = 195 lines",
 			Header: []string{"message", "one-way, δ = 0", "one-way, δ", "request-response, δ = 0",
 				"request-response, δ"}}
 		for _, m := range fig7Messages {

@@ -123,5 +123,5 @@ const mixTime = 15 * ms
 
 var (
 	carcMix     = carcOf("oneway")
-	mixVariants = []variant{hostCC, carcMix, hostLIFO, carcMix.inFIFO(), hostFour, carcMix.four()}
+	mixVariants = []variant{hostCC, carcMix, hostLIFO, carcMix.inFIFO()}
 )

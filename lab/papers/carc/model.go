@@ -18,11 +18,11 @@ import (
 const (
 	tickRate  = 2.8e9 // in a second
 	pcieRate  = 252 * gbps
-	memory    = 1638 * gbps
+	memory    = 1638 * gbps // of idle channels: what they can transfer
 	oneWay    = 5 * us
 	perPacket = 100 * units.Nanosecond
 	lineHit   = 20 * units.Nanosecond
-	lineMiss  = 90 * units.Nanosecond
+	lineMiss  = 90 * units.Nanosecond // of idle memory
 	// overhead is the overhead of a packet on the link besides its payload: Ethernet with preamble
 	// and gap, IPv4, UDP, BTH, ICRC, and eRPC's header.
 	overhead = 14 + 4 + 20 + 20 + 8 + 12 + 4 + 16
@@ -36,13 +36,36 @@ type machine struct {
 	link      units.BitRate
 	ring      int            // receive buffers of a thread
 	hit, miss units.Duration // of a line
+	// parallel is the number of lines of a packet that a thread waits for at a time; 0 means 1.
+	parallel int
+	// sustained is the bandwidth of memory whose latency grows with the load; 0 means memory that
+	// has the bandwidth of its channels and a constant latency.
+	sustained units.BitRate
+	late      units.Duration // when threads begin to read
+}
+
+// reading returns how long a thread waits for the lines of a packet.
+func (m *model) reading(hits, misses int, now units.Time) units.Duration {
+	miss, longest := m.miss, units.Duration(0)
+	if m.sustained > 0 {
+		miss = m.host.LineLatency(now)
+	}
+	if hits > 0 {
+		longest = m.hit
+	}
+	if misses > 0 {
+		longest = max(longest, miss)
+	}
+	all := units.Duration(hits)*m.hit + units.Duration(misses)*miss
+	return max(longest, all/units.Duration(max(1, m.parallel)))
 }
 
 // scheme is how senders are controlled, besides the rule that no thread's ring overflows.
 type scheme struct {
-	hostCC bool
-	carc   string // settings of credits, "" for none
-	order  hostmodel.Order
+	hostCC    bool
+	threshold int    // of hostCC in lines, 0 for hostCC's rule
+	carc      string // settings of credits, "" for none
+	order     hostmodel.Order
 }
 
 // load is what a connection requests of a thread.
@@ -106,11 +129,13 @@ type measured struct {
 // newModel makes a server with the number of threads that the loads use, and their connections.
 func newModel(mc machine, s scheme, loads []load) (*model, error) {
 	m := &model{machine: mc, scheme: s, clock: fabric.New(fabric.Config{})}
+	dram := hostmodel.MemoryConfig{Bandwidth: memory}
+	if mc.sustained > 0 {
+		dram = hostmodel.MemoryConfig{Bandwidth: mc.sustained, Latency: mc.miss, Queueing: true}
+	}
 	var err error
-	m.host, err = hostmodel.New(hostmodel.Config{
-		PCIe: fabric.PCIe{Rate: pcieRate}, Memory: hostmodel.MemoryConfig{Bandwidth: memory},
-		Cache: &mc.cache,
-	})
+	m.host, err = hostmodel.New(hostmodel.Config{PCIe: fabric.PCIe{Rate: pcieRate}, Memory: dram,
+		Cache: &mc.cache})
 	if err != nil {
 		return nil, err
 	}
@@ -128,6 +153,7 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 			if t.queue, err = m.host.Queue(mc.ring, packetRoom, s.order); err != nil {
 				return nil, err
 			}
+			m.clock.At(units.Time(mc.late), t.wake)
 			m.threads = append(m.threads, t)
 		}
 		for len(m.classes) <= l.class {
@@ -150,9 +176,12 @@ func newModel(mc machine, s scheme, loads []load) (*model, error) {
 
 // prepare sets up the scheme's part of the server.
 func (m *model) prepare() error {
-	// The module's thresholds are for 100 Gb/s.
-	m.signal = hostcc.New(hostcc.Config{Occupancy: int(70 * m.link / (100 * gbps)),
-		Bandwidth: 84 * m.link / 100})
+	threshold := m.threshold
+	if threshold == 0 {
+		threshold = hostThreshold(m.link)
+	}
+	// The module's bandwidth is for 100 Gb/s.
+	m.signal = hostcc.New(hostcc.Config{Occupancy: threshold, Bandwidth: 84 * m.link / 100})
 	if m.hostCC {
 		sample := m.signal.Sampler(m.host.Occupancy, m.host.Bandwidth, m.host)
 		m.clock.Every(us, func(now units.Time) bool { sample(now); return true })

@@ -31,9 +31,10 @@ func (m *model) mpps() float64 { return float64(m.classes[0].packets) / (2 * ms)
 
 // The slowest part sets the rate: the link, threads whose lines hit, threads whose lines miss.
 func TestPace(t *testing.T) {
-	ns := func(ticks int, line units.Duration) float64 {
-		return (perPacket + 4*line).Nanoseconds() + float64(ticks)/tickRate*1e9
+	ns := func(ticks int, lines units.Duration) float64 {
+		return (perPacket + lines).Nanoseconds() + float64(ticks)/tickRate*1e9
 	}
+	constant := variant{name: "constant latency", constant: true}
 	for _, c := range []struct {
 		variant
 		link  units.BitRate
@@ -42,12 +43,29 @@ func TestPace(t *testing.T) {
 	}{
 		{plain, 10 * gbps, 0, 10e9 / ((256 + overhead) * 8) / 1e6},
 		{withoutAny, 200 * gbps, 280, 4 / ns(280, lineHit) * 1e3},
-		{plain, 200 * gbps, 280, 4 / ns(280, lineMiss) * 1e3},
-		{hostCC, 200 * gbps, 280, 4 / ns(280, lineMiss) * 1e3},
+		{constant, 200 * gbps, 280, 4 / ns(280, lineMiss) * 1e3},
+		{plain.alone(), 200 * gbps, 280, 4 / ns(280, 4*lineMiss) * 1e3},
+		{hostCC.alone(), 200 * gbps, 280, 4 / ns(280, 4*lineMiss) * 1e3},
 	} {
 		m := server(t, c.variant, c.link, c.ticks)
 		assert.InEpsilon(t, c.mpps, m.mpps(), 0.03, "%v at %v", c.name, c.link)
 	}
+}
+
+// Seven lines are waited for at a time, and one at least takes its whole latency.
+func TestReading(t *testing.T) {
+	m := &model{machine: machine{hit: 20, miss: 90, parallel: 7}}
+	for _, c := range []struct{ hits, misses, want int }{{0, 0, 0}, {1, 0, 20}, {7, 0, 20},
+		{14, 0, 40}, {1, 1, 90}, {7, 7, 110}, {0, 14, 180}} {
+		assert.EqualValues(t, c.want, m.reading(c.hits, c.misses, 0), c)
+	}
+	m.parallel = 0
+	assert.EqualValues(t, 110, m.reading(1, 1, 0), "one after the other")
+}
+
+// hostCC's I_T: an idle host holds 119 lines at the full rate of 200 Gb/s.
+func TestHostThreshold(t *testing.T) {
+	assert.InDelta(t, 119*70./65, hostThreshold(200*gbps), 1.5)
 }
 
 // Packets are at the server or in flight in either direction, and nowhere else; a ring never

@@ -17,7 +17,7 @@ type thread struct {
 
 // wake lets a waiting thread begin with the next packet.
 func (t *thread) wake() {
-	if t.busy {
+	if t.busy || t.m.clock.Now().Before(units.Time(t.m.late)) {
 		return
 	}
 	var ok bool
@@ -28,9 +28,7 @@ func (t *thread) wake() {
 	m, now := t.m, t.m.clock.Now()
 	p := &m.packets[t.message.Tag]
 	c := p.conn
-	costs := hostmodel.Costs{Message: perPacket + units.Duration(float64(c.ticks)/tickRate*
-		float64(units.Second)), Hit: m.hit, Miss: m.miss}
-	took := costs.Of(t.message)
+	hits, misses := t.message.Lines-t.message.Missed, t.message.Missed
 	class := &m.classes[c.class]
 	class.packets++
 	class.lines += t.message.Lines
@@ -39,13 +37,15 @@ func (t *thread) wake() {
 		for range t.message.Lines {
 			class.touched++
 			if c.copied.Step() {
-				took += m.hit
+				hits++
 			} else {
 				class.untouched++
-				took += m.miss
+				misses++
 			}
 		}
 	}
+	took := perPacket + m.reading(hits, misses, now) +
+		units.Duration(float64(c.ticks)/tickRate*float64(units.Second))
 	if c.walks {
 		for range t.message.Lines {
 			m.walk.Step()
