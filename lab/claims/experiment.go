@@ -40,6 +40,9 @@ type Claim struct {
 	// high, medium or low: how surely a faithful reproduction shows it
 	Confidence string `yaml:"confidence"`
 	Because    string `yaml:"because"` // why it is not high
+	// HoldsExchanged is the reason why the claim holds, too, with the results of the schemes that
+	// it compares exchanged. Without one, such a claim is an error: see Compare.
+	HoldsExchanged string `yaml:"holds_exchanged"`
 
 	verdicts *verdictEntry // committed; see Expected
 }
