@@ -39,7 +39,10 @@ func (qp *QueuePair) next(t serviceKind) **QueuePair {
 
 // serviceList is the queue pairs that wait for a service, first come, first served. They are linked
 // through themselves.
-type serviceList struct{ head, tail *QueuePair }
+type serviceList struct {
+	head, tail *QueuePair
+	turn       int // packets that the first one has sent in its turn
+}
 
 // queue adds the queue pair to a list, unless it is in it already.
 func (e *Endpoint) queue(t serviceKind, qp *QueuePair) {
@@ -64,7 +67,7 @@ func (e *Endpoint) dequeue(i int) {
 	if list.head = *next; list.head == nil {
 		list.tail = nil
 	}
-	*next, qp.queued[t] = nil, false
+	*next, qp.queued[t], list.turn = nil, false, 0
 }
 
 // scheduleRequests schedules the queue pair to send requests; scheduleResponses, to send ACKs, NAKs
@@ -118,12 +121,14 @@ func (e *Endpoint) serveRequests(now units.Time, budget int) (all int) {
 // serve serves the queue pairs of list i, a quantum each. It returns how many packets were sent.
 func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 	t := min(serviceKind(i), serviceRequests)
-	for all < budget && e.serviceLists[i].head != nil {
-		qp, sent, more := e.serviceLists[i].head, 0, false
+	list := &e.serviceLists[i]
+	for all < budget && list.head != nil {
+		qp, sent, more := list.head, 0, false
 		if t == serviceRequests && qp.cong.hasNewWorkToReport() {
 			qp.cong.reportNewWork(now)
 		}
-		switch room := min(budget-all, sendQuantum); {
+		room := min(budget-all, sendQuantum-list.turn)
+		switch {
 		case t == serviceResponses:
 			sent, more = qp.rcv.respond(room)
 		case qp.cong.isPaced():
@@ -132,15 +137,30 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 			sent, more = qp.snd.transmit(now, room)
 		}
 		all += sent
+		list.turn += sent
+		portFull := more && sent < room && !qp.cong.isPaced()
+		if portFull && e.keepsTurn(i, all > 0) {
+			break
+		}
 		e.dequeue(i)
 		if more {
 			e.queue(t, qp)
-			if sent == 0 {
-				break // the port has no room
-			}
+		}
+		if portFull {
+			break
 		}
 	}
 	return all
+}
+
+// keepsTurn reports whether the first queue pair of list i, which finds no room in the port, stays
+// the first. It does until it has sent a burst, as it would have sent at once if there had been
+// room: otherwise the others, who find the port full or not as it happens, could fill what becomes
+// free each time. Responses are of several classes; where ACKs have room and nothing could be sent,
+// the first one waits for a class that may be paused, and lets others try.
+func (e *Endpoint) keepsTurn(i int, anySent bool) bool {
+	return e.serviceLists[i].turn < e.burst &&
+		(i != int(serviceResponses) || anySent || e.frame(packet.ClassAck) == nil)
 }
 
 // outQueue collects the frames of one class into a burst. Packets are built in place: the entries
