@@ -126,7 +126,7 @@ func (p *Plot) encode(g *plot.Plot) []byte {
 	paint(draw.New(svg), g, width-plotWidth)
 	var b bytes.Buffer
 	svg.WriteTo(&b) // to memory: does not fail
-	return finish(b.Bytes(), p.Title)
+	return finish(b.Bytes(), p.Title, p.metadata())
 }
 
 // paint draws a plot and, in a column of a width beside it, its legend.
@@ -141,10 +141,10 @@ func paint(c draw.Canvas, g *plot.Plot, column vg.Length) {
 	}
 }
 
-// finish adds a title for screen readers and fallback fonts, which gonum omits.
-func finish(svg []byte, title string) []byte {
+// finish adds what gonum omits: a title for screen readers, metadata, and fallback fonts.
+func finish(svg []byte, title string, metadata []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 	return bytes.Replace(svg, []byte("<g "),
-		[]byte("<title>"+html.EscapeString(title)+"</title>\n<g "), 1)
+		[]byte("<title>"+html.EscapeString(title)+"</title>\n"+string(metadata)+"<g "), 1)
 }
