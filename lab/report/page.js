@@ -17,7 +17,7 @@ function applyFilter() {
 			const is = row.dataset.is.split(" ");
 			const fits = paper && (!want.verdict || is.includes(want.verdict)) &&
 				(!want.confidence || is.includes(want.confidence)) &&
-				(about || row.textContent.toLowerCase().includes(text));
+				(about || `${section.dataset.id}/${row.textContent.trim()}`.toLowerCase().includes(text));
 			row.hidden = !fits;
 			any = any || fits;
 			shown += fits;
@@ -175,6 +175,14 @@ function tip(d, item) {
 	return text;
 }
 
+// labels returns the entries of the legend, with lines as in the chart.
+function labels(chart, pointStyle) {
+	return Chart.defaults.plugins.legend.labels.generateLabels(chart).map(item => {
+		const set = chart.data.datasets[item.datasetIndex];
+		return {...item, pointStyle, lineDash: set.borderDash || [], lineWidth: 2};
+	});
+}
+
 function draw(canvas, d) {
 	const bars = d.kind === "bars";
 	const x = bars ? {ticks: {color: css("--ink")}, grid: {display: false}} : axis(d.x, false);
@@ -192,8 +200,8 @@ function draw(canvas, d) {
 				legend: {
 					display: d.series.length > 1 || d.series[0].name !== "",
 					position: d.series.length > 6 ? "right" : "bottom",
-					labels: {color: css("--ink"), usePointStyle: true, pointStyle: bars ? "rect" : "line",
-						filter: item => !!item.text},
+					labels: {color: css("--ink"), usePointStyle: true, filter: item => !!item.text,
+						generateLabels: chart => labels(chart, bars ? "rect" : "line")},
 					onClick(event, item, legend) { // a line and its band
 						const chart = legend.chart, s = chart.data.datasets[item.datasetIndex].series;
 						const visible = !chart.isDatasetVisible(item.datasetIndex);
