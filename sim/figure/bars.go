@@ -43,7 +43,7 @@ func (p *Plot) drawBars(g *plot.Plot, i int) error {
 		groups[k] = float64(k)
 	}
 	g.Add(errorBars{x: groups, low: p.series[i].low, high: p.series[i].high, offset: chart.Offset,
-		logarithmic: p.Y.Log})
+		drawable: func(q plotter.XY) bool { return drawable(q.Y) && (!p.Y.Log || q.Y > 0) }})
 	return nil
 }
 

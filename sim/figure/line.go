@@ -44,7 +44,7 @@ func (p *Plot) drawLine(g *plot.Plot, i int) error {
 	}
 	p.drawRuns(g, i, pts, style, step)
 	if ranged && p.kind == points {
-		g.Add(errorBars{x: s.x, low: s.low, high: s.high, logarithmic: p.Y.Log})
+		g.Add(errorBars{x: s.x, low: s.low, high: s.high, drawable: p.drawable})
 	}
 	return nil
 }

@@ -101,6 +101,19 @@ func TestTitleIsForAll(t *testing.T) {
 	assert.Equal(t, "A <title> & more", doc.Title)
 }
 
+// TestLongTitle: a title that is wider than the plot is broken into lines.
+func TestLongTitle(t *testing.T) {
+	title := strings.TrimSpace(strings.Repeat("a long title ", 12))
+	_, svg, err := Lines("a", title, "x", "y").Add("s", []float64{1}, []float64{1}).Encode()
+	require.NoError(t, err)
+	drawn := string(svg[strings.Index(string(svg), "</metadata>"):])
+	assert.NotContains(t, drawn, title)
+	assert.Contains(t, drawn, ">a long title a long")
+	d, err := ParseData(svg)
+	require.NoError(t, err)
+	assert.Equal(t, title, d.Title)
+}
+
 func TestOneSeriesWithoutNameHasNoLegend(t *testing.T) {
 	width := func(series string) (w string) {
 		_, svg, err := Lines("a", "t", "x", "y").Add(series, []float64{1, 2},

@@ -79,34 +79,39 @@ func translucent(c color.Color) color.Color {
 type errorBars struct {
 	x, low, high []float64
 	offset       vg.Length
-	logarithmic  bool
+	drawable     func(plotter.XY) bool
+}
+
+// all yields the ranges that can be drawn: the lower ends, and y of the upper ones.
+func (e errorBars) all(yield func(low plotter.XY, high float64) bool) {
+	for k, x := range e.x {
+		low, high := math.Min(e.low[k], e.high[k]), math.Max(e.low[k], e.high[k])
+		if e.drawable(plotter.XY{X: x, Y: low}) && e.drawable(plotter.XY{X: x, Y: high}) &&
+			!yield(plotter.XY{X: x, Y: low}, high) {
+			return
+		}
+	}
 }
 
 // Plot draws the ranges.
 func (e errorBars) Plot(c draw.Canvas, g *plot.Plot) {
 	trX, trY := g.Transforms(&c)
 	style := draw.LineStyle{Color: ink, Width: vg.Points(0.8)}
-	const cap = vg.Length(2.5)
-	for k, x := range e.x {
-		low, high := e.low[k], e.high[k]
-		if !drawable(x) || !drawable(low) || !drawable(high) || e.logarithmic && low <= 0 {
-			continue
-		}
-		at, from, to := trX(x)+e.offset, trY(low), trY(high)
+	const end = vg.Length(2.5) // half of the line at each end
+	for low, high := range e.all {
+		at, from, to := trX(low.X)+e.offset, trY(low.Y), trY(high)
 		c.StrokeLine2(style, at, from, at, to)
-		c.StrokeLine2(style, at-cap, from, at+cap, from)
-		c.StrokeLine2(style, at-cap, to, at+cap, to)
+		c.StrokeLine2(style, at-end, from, at+end, from)
+		c.StrokeLine2(style, at-end, to, at+end, to)
 	}
 }
 
 // DataRange returns the limits of what is drawn.
 func (e errorBars) DataRange() (xmin, xmax, ymin, ymax float64) {
 	xmin, xmax, ymin, ymax = math.Inf(1), math.Inf(-1), math.Inf(1), math.Inf(-1)
-	for k, x := range e.x {
-		if drawable(x) && drawable(e.low[k]) && drawable(e.high[k]) {
-			xmin, xmax = math.Min(xmin, x), math.Max(xmax, x)
-			ymin, ymax = math.Min(ymin, e.low[k]), math.Max(ymax, e.high[k])
-		}
+	for low, high := range e.all {
+		xmin, xmax = math.Min(xmin, low.X), math.Max(xmax, low.X)
+		ymin, ymax = math.Min(ymin, low.Y), math.Max(ymax, high)
 	}
 	return xmin, xmax, ymin, ymax
 }
