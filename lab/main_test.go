@@ -285,6 +285,17 @@ func TestCommittedResults(t *testing.T) {
 	}
 }
 
+// TestPageOfCommittedResults: the page of all results, without its figures, is at most 1.5 MB.
+func TestPageOfCommittedResults(t *testing.T) {
+	c, err := claims.Load()
+	require.NoError(t, err)
+	page, err := (&report.Lab{Catalogue: c}).Gather("../docs/lab")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, page.WriteHTML(&b))
+	assert.Less(t, b.Len(), 1_500_000)
+}
+
 func TestUsageErrors(t *testing.T) {
 	for want, args := range map[string][]string{
 		"requires at least 1 arg(s)":             {"run"},
