@@ -115,7 +115,8 @@ function axis(a, fromZero) {
 
 // points returns the points of a series; those that an axis cannot show are gaps.
 function points(d, xs, ys) {
-	return xs.map((x, i) => ({x, y: ys[i] === null || d.y.log && ys[i] <= 0 || d.x.log && x <= 0 ? NaN : ys[i]}));
+	const gap = (x, y) => y === null || d.y.log && y <= 0 || d.x.log && x <= 0;
+	return xs.map((x, i) => ({x, y: gap(x, ys[i]) ? NaN : ys[i]}));
 }
 
 function datasets(d) {
@@ -134,9 +135,10 @@ function datasets(d) {
 			pointRadius: d.kind === "points" || d.kind === "lines" && s.x.length <= 40 ? 2.5 : 0};
 		out.push(line);
 		if (s.low && d.kind !== "points") {
-			const edge = {...common, label: "", stepped, borderWidth: 0, pointRadius: 0, pointHitRadius: 0, band: true};
+			const edge = {...common, label: "", stepped, borderWidth: 0, pointRadius: 0,
+				pointHitRadius: 0, band: true, backgroundColor: colour + "33"};
 			out.push({...edge, data: points(d, s.x, s.low), fill: false});
-			out.push({...edge, data: points(d, s.x, s.high), fill: "-1", backgroundColor: colour + "33"});
+			out.push({...edge, data: points(d, s.x, s.high), fill: "-1"});
 		}
 	});
 	return out;
@@ -155,7 +157,7 @@ const errorBars = {
 			c.strokeStyle = css("--ink");
 			meta.data.forEach((element, k) => {
 				if (s.low[k] === null || s.high[k] === null) return;
-				const low = chart.scales.y.getPixelForValue(s.low[k]), high = chart.scales.y.getPixelForValue(s.high[k]);
+				const [low, high] = [s.low[k], s.high[k]].map(y => chart.scales.y.getPixelForValue(y));
 				c.beginPath();
 				c.moveTo(element.x, low), c.lineTo(element.x, high);
 				c.moveTo(element.x - 3, low), c.lineTo(element.x + 3, low);
@@ -173,6 +175,17 @@ function tip(d, item) {
 	let text = `${s.name || d.y.label}: ${number(item.parsed.y, 4)}`;
 	if (s.low && s.low[k] !== null) text += ` (${number(s.low[k], 4)} to ${number(s.high[k], 4)})`;
 	return text;
+}
+
+// inLines breaks a text into lines of some characters.
+function inLines(text, most) {
+	const lines = [""];
+	for (const word of text.split(" ")) {
+		const last = lines.length - 1;
+		if (lines[last] && lines[last].length + word.length >= most) lines.push(word);
+		else lines[last] = `${lines[last]} ${word}`.trim();
+	}
+	return lines;
 }
 
 // labels returns the entries of the legend, with lines as in the chart.
@@ -196,7 +209,8 @@ function draw(canvas, d) {
 			interaction: {mode: bars ? "index" : "nearest", axis: bars ? "x" : "xy", intersect: false},
 			scales: {x, y: axis(d.y, true)},
 			plugins: {
-				title: {display: true, text: d.title, color: css("--ink")},
+				title: {display: true, text: inLines(d.title, canvas.parentNode.clientWidth / 7),
+					color: css("--ink")},
 				legend: {
 					display: d.series.length > 1 || d.series[0].name !== "",
 					position: d.series.length > 6 ? "right" : "bottom",
