@@ -33,7 +33,9 @@ it checks the papers that DIR/COMPLETE lists. It fails when
   - a claim that held fails, or a claim that failed holds;
   - a claim has no committed verdict, or a verdict has no claim or no reason;
   - a result is missing, lacks a claim, or has one that the catalogue does not have;
-  - a verdict does not follow from its value.
+  - a verdict does not follow from its value;
+  - at small scale, a claim that compares schemes holds as well with their results exchanged, and
+    the catalogue does not say why (holds_exchanged), or says so without need.
 
 A claim whose verdict has machine: true measures the machine that runs it; any outcome agrees.
 
@@ -76,6 +78,9 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 	problems = append(problems, check.Results(l.Catalogue, f.dir, experiments)...)
 	for _, p := range problems {
 		fmt.Fprintln(l.out, p)
+	}
+	if counts := check.Exchanged(f.dir, experiments); counts != "" {
+		fmt.Fprintln(l.out, counts)
 	}
 	what := strings.Join(patterns, " ")
 	if len(problems) > 0 {

@@ -68,9 +68,17 @@ func TestFromRunToCheck(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "bin/lab run demo/dice --scale small")
 
+	beside := filepath.Join(t.TempDir(), "page")
+	code, out, errs = s.do(t.Context(), "report", dir, "--out", beside)
+	require.Zero(t, code, errs)
+	assert.Equal(t, filepath.Join(beside, "index.html")+"\n", out)
+	assert.FileExists(t, filepath.Join(beside, "demo/dice/walk.svg"))
+
 	code, out, errs = s.do(t.Context(), "check", "demo", "--dir", dir)
 	assert.Equal(t, cli.Failed, code)
-	assert.Equal(t, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json")+"\n", out)
+	assert.Equal(t, "demo/coins: no "+filepath.Join(dir, "demo/coins/claims.json")+"\n"+
+		"of 1 claims that hold, 1 compare results that can be exchanged: 1 fail after an "+
+		"exchange, 0 do not discriminate\n", out)
 	assert.Contains(t, errs, "lab: results of demo in "+dir+": problems: 1\n")
 }
 
@@ -200,7 +208,9 @@ func TestCheckOfCompletePapers(t *testing.T) {
 	require.Zero(t, code, errs)
 	code, out, _ = s.do(t.Context(), "check", "--dir", dir)
 	assert.Zero(t, code)
-	assert.Equal(t, "results of demo in "+dir+": complete, and as expected\n", out)
+	assert.Equal(t, "of 1 claims that hold, 1 compare results that can be exchanged: 1 "+
+		"fail after an exchange, 0 do not discriminate\nresults of demo in "+dir+
+		": complete, and as expected\n", out)
 }
 
 // verdictsOnDice returns labtest's verdicts on demo/dice.
@@ -273,6 +283,17 @@ func TestCommittedResults(t *testing.T) {
 	for _, p := range check.Results(c, dir, experiments) {
 		t.Error(p)
 	}
+}
+
+// TestPageOfCommittedResults: the page of all results, without its figures, is at most 1.5 MB.
+func TestPageOfCommittedResults(t *testing.T) {
+	c, err := claims.Load()
+	require.NoError(t, err)
+	page, err := (&report.Lab{Catalogue: c}).Gather("../docs/lab")
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, page.WriteHTML(&b))
+	assert.Less(t, b.Len(), 1_500_000)
 }
 
 func TestUsageErrors(t *testing.T) {

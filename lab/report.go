@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -13,34 +11,39 @@ import (
 )
 
 func (l *lab) reportCommand() *cobra.Command {
-	return &cobra.Command{
+	out := ""
+	c := &cobra.Command{
 		Use:   "report DIR...",
 		Short: "Make a page of results: DIR/index.html",
-		Long: `report makes one HTML page of the results in a directory: figures, and the claims
-with the paper's values beside ours. The page needs no other file. Given several directories (those
-of shards), it merges the jobs' records into the first and puts the page there.
+		Long: `report makes an HTML page of the results in a directory: a summary, the claims with
+the paper's values beside ours, and figures that show their values. The page is beside the results,
+or in another directory with copies of what it shows. Given several directories (those of shards),
+it merges the jobs' records into the first.
 
 Where there are records, it judges the claims and draws the figures again with this program's code;
-it simulates nothing. Results that were committed without records are shown as they are.`,
+it simulates nothing. Results that were committed without records are shown as they are.
+
+  lab report docs/lab --out /tmp/report         the committed results: /tmp/report/index.html
+  lab report .cache/lab-small                   those of make lab-small`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
-		RunE: func(_ *cobra.Command, dirs []string) error { return l.report(dirs) },
+		RunE: func(_ *cobra.Command, dirs []string) error { return l.report(dirs, out) },
 	}
+	c.Flags().StringVar(&out, "out", "", "directory of the page (default: the first DIR)")
+	return c
 }
 
-func (l *lab) report(dirs []string) error {
+// report writes the page of directories of results.
+func (l *lab) report(dirs []string, out string) error {
+	if out == "" {
+		out = dirs[0]
+	}
 	page, problems := l.Gather(dirs...)
 	if page == nil {
 		return problems
 	}
-	var b bytes.Buffer
-	path := filepath.Join(dirs[0], "index.html")
-	err := page.WriteHTML(&b)
-	if err == nil {
-		err = os.WriteFile(path, b.Bytes(), 0o644)
-	}
-	if err != nil {
+	if err := page.Write(out); err != nil {
 		return errors.Join(problems, err)
 	}
-	fmt.Fprintln(l.out, path)
+	fmt.Fprintln(l.out, filepath.Join(out, "index.html"))
 	return problems
 }

@@ -57,6 +57,12 @@ func TestResults(t *testing.T) {
 			"judged, and without a note"},
 		{name: "a pass does not follow", old: "0.1", new: "0.9",
 			want: "demo/dice/mean: pass is true"},
+		{name: "a claim does not discriminate", old: `"note": ""`,
+			new: `"note": "", "exchange": {"of": "n=1 and n=2", "value": 0.15, "holds": true}`,
+			want: "demo/dice/mean: does not discriminate: with the results of n=1 and n=2 " +
+				"exchanged it holds too (expected <= 0.2, got 0.1, and then 0.15)"},
+		{name: "a claim discriminates", old: `"note": ""`,
+			new: `"note": "", "exchange": {"of": "n=1 and n=2", "value": 1, "holds": false}`},
 		{name: "of another experiment", old: `"demo/dice"`, new: `"demo/coins"`, want: "the " +
 			"result is of demo/coins, want demo/dice"},
 		{name: "broken", old: `"scale"`, new: `"scales"`, want: `unknown field "scales"`},
@@ -82,6 +88,17 @@ func TestResults(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestExchanged: claims at small scale count, others do not.
+func TestExchanged(t *testing.T) {
+	dir, catalogue := t.TempDir(), labtest.Catalogue(t)
+	put(t, dir, "demo/coins/claims.json", goodCoins)
+	assert.Empty(t, Exchanged(dir, catalogue.Experiments))
+	put(t, dir, "demo/dice/claims.json", strings.Replace(goodDice, `"note": ""`, `"note": "",
+		"exchange": {"of": "n=1 and n=2", "value": 1, "holds": false}`, 1))
+	assert.Equal(t, "of 1 claims that hold, 1 compare results that can be exchanged: 1 fail after "+
+		"an exchange, 0 do not discriminate", Exchanged(dir, catalogue.Experiments))
 }
 
 func TestWhatIsMissing(t *testing.T) {

@@ -3,7 +3,8 @@ package claims
 import "fmt"
 
 // Compare returns where a result of e differs from the committed verdicts at its scale. A claim
-// that held and fails differs, and so does one that failed and holds.
+// that held and fails differs, and so does one that failed and holds. At small scale it also
+// returns the claims that hold with exchanged results and have no reason for it in the catalogue.
 func Compare(e *Experiment, r *Result) []string {
 	var problems []string
 	for i := range r.Claims {
@@ -13,6 +14,9 @@ func Compare(e *Experiment, r *Result) []string {
 			continue // reported by Check
 		}
 		if p := c.compare(r.Scale, v); p != "" {
+			problems = append(problems, v.ID+": "+p)
+		}
+		if p := c.discriminates(r.Scale, v); p != "" {
 			problems = append(problems, v.ID+": "+p)
 		}
 	}

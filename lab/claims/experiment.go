@@ -37,6 +37,9 @@ type Claim struct {
 	Expect Expect `yaml:"expect"`
 	// ExpectSmall replaces Expect at small scale if it is set.
 	ExpectSmall *Expect `yaml:"expect_small"`
+	// HoldsExchanged is the reason why the claim holds, too, with the results of the schemes that
+	// it compares exchanged. Without one, such a claim is an error: see Compare.
+	HoldsExchanged string `yaml:"holds_exchanged"`
 	// high, medium or low: how surely a faithful reproduction shows it
 	Confidence string `yaml:"confidence"`
 	Because    string `yaml:"because"` // why it is not high

@@ -35,6 +35,8 @@ type Verdict struct {
 	Value Value  `json:"value"`
 	Pass  *bool  `json:"pass"` // nil: not judged, for the reason in Note
 	Note  string `json:"note"` // a comment on the value; never empty when Pass is nil
+	// Exchange is set if the claim holds and compares schemes whose results can be exchanged.
+	Exchange *Exchange `json:"exchange,omitempty"`
 }
 
 // ReadResult reads a claims.json.

@@ -173,3 +173,32 @@ func quantity(s string) (Value, bool) {
 	}
 	return Value{x}, err == nil
 }
+
+// Quantity returns a number with its unit: s, B, b/s, or none. It returns false for other values.
+func (v Value) Quantity() (x float64, unit string, ok bool) {
+	x, kind, ok := v.scalar()
+	switch kind {
+	case "time":
+		return x / float64(units.Second), "s", ok
+	case "size":
+		return x, "B", ok
+	case "rate":
+		return x, "b/s", ok
+	}
+	return x, "", ok
+}
+
+// Elements returns the elements of a list or map and their names, which a list does not have. It
+// returns false for other values.
+func (v Value) Elements() (names []string, elements []Value, ok bool) {
+	switch x := v.x.(type) {
+	case []Value:
+		return make([]string, len(x)), x, true
+	case []field:
+		for _, f := range x {
+			names, elements = append(names, f.name), append(elements, f.value)
+		}
+		return names, elements, true
+	}
+	return nil, nil, false
+}

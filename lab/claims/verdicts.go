@@ -46,6 +46,9 @@ type ExpectedVerdict struct {
 // Agrees reports whether an outcome is the committed one.
 func (v *ExpectedVerdict) Agrees(o Outcome) bool { return v.Machine || v.Verdict == o }
 
+// isMachine reports whether the machine decides. v may be nil.
+func (v *ExpectedVerdict) isMachine() bool { return v != nil && v.Machine }
+
 // validate returns what is wrong with v, or "".
 func (v *ExpectedVerdict) validate() string {
 	switch {

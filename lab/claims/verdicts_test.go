@@ -128,8 +128,12 @@ func TestReadVerdictsErrors(t *testing.T) {
 // TestCompare: any difference from the committed verdict is a problem, in both directions, whether
 // or not the run has a note.
 func TestCompare(t *testing.T) {
-	fast := func(pass *bool) Verdict { return Verdict{"p/a/fast", Text("2ms"), pass, "a note"} }
-	full := func(pass *bool) Verdict { return Verdict{"p/a/full", Number(0.5), pass, "a note"} }
+	fast := func(pass *bool) Verdict {
+		return Verdict{"p/a/fast", Text("2ms"), pass, "a note", nil}
+	}
+	full := func(pass *bool) Verdict {
+		return Verdict{"p/a/full", Number(0.5), pass, "a note", nil}
+	}
 	for _, c := range []struct {
 		name  string
 		scale Scale
@@ -166,7 +170,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	e := withVerdicts(t, minimalVerdicts).Find("p/b")
-	right := []Verdict{{"p/b/right", Number(0), yes(), ""}}
+	right := []Verdict{{"p/b/right", Number(0), yes(), "", nil}}
 	assert.Equal(t, []string{"p/b/right: holds at full scale, and no verdict is committed"},
 		Compare(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: right}))
 }
@@ -177,8 +181,9 @@ func TestUpdateVerdicts(t *testing.T) {
 	c, dir := withVerdicts(t, minimalVerdicts), t.TempDir()
 	e := c.Find("p/a")
 	r := &Result{Experiment: e.ID, Scale: FullScale, Claims: []Verdict{
-		{"p/a/fast", Text("2ms"), no(), "it's: " + strings.Repeat("slower than it was # ", 12)},
-		{"p/a/full", Number(0.5), no(), "another note"},
+		{"p/a/fast", Text("2ms"), no(), "it's: " + strings.Repeat("slower than it was # ", 12),
+			nil},
+		{"p/a/full", Number(0.5), no(), "another note", nil},
 	}}
 	assert.Equal(t, []string{"p/a/fast at full scale: fails, was holds"}, UpdateVerdicts(e, r))
 	assert.Empty(t, UpdateVerdicts(e, r), "a second update changes nothing")
@@ -193,7 +198,7 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Equal(t, "the buffer is ours", e.Claim("full").Expected(FullScale).Reason)
 	assert.True(t, e.Claim("fast").Expected(SmallScale).Machine)
 
-	fast := []Verdict{{"p/a/fast", Text("2ms"), no(), ""}}
+	fast := []Verdict{{"p/a/fast", Text("2ms"), no(), "", nil}}
 	small := &Result{Experiment: e.ID, Scale: SmallScale, Claims: fast}
 	assert.Empty(t, UpdateVerdicts(e, small), "the machine decides")
 	r.Claims[0].Pass, r.Claims[0].Note = nil, ""
@@ -205,7 +210,7 @@ func TestUpdateVerdicts(t *testing.T) {
 // TestUpdateOfClaimsJudgedOnlyAtFullScale: the reason is onlyFull, not the note of the run.
 func TestUpdateOfClaimsJudgedOnlyAtFullScale(t *testing.T) {
 	e := withVerdicts(t, "[]").Find("p/a")
-	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds"}}
+	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds", nil}}
 	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: full}
 	assert.Equal(t, []string{"p/a/full at small scale: not judged, was none"}, UpdateVerdicts(e, r))
 	assert.Equal(t, &ExpectedVerdict{NotJudged, false, onlyFull},

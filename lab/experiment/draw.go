@@ -21,3 +21,35 @@ func (p Pool) Distributions(plot *figure.Plot, values string, k float64) *figure
 	}
 	return plot
 }
+
+// Measures are numbers computed from cells, for a figure, each with its range over the seeds.
+type Measures struct{ y, low, high Values }
+
+// Add adds the number that of computes from the data of all seeds. Its range is that of the numbers
+// computed from one seed each, and includes it.
+func (m *Measures) Add(cell Pool, of func(Pool) float64) {
+	y := of(cell)
+	low, high := y, y
+	for _, seed := range cell.Seeds() {
+		x := of(seed)
+		low, high = min(low, x), max(high, x)
+	}
+	m.y, m.low, m.high = append(m.y, y), append(m.low, low), append(m.high, high)
+}
+
+// Line adds the numbers to a plot, above x. It shows ranges if there are any.
+func (m *Measures) Line(plot *figure.Plot, name string, x []float64) {
+	m.ranges(plot.Add(name, x, m.y))
+}
+
+// Bars adds the numbers to a plot as the heights of bars. It shows ranges if there are any.
+func (m *Measures) Bars(plot *figure.Plot, name string) { m.ranges(plot.Heights(name, m.y...)) }
+
+func (m *Measures) ranges(plot *figure.Plot) {
+	for i, low := range m.low {
+		if low < m.high[i] {
+			plot.Range(m.low, m.high)
+			return
+		}
+	}
+}

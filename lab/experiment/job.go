@@ -32,10 +32,7 @@ func (j *Job) Progress(fraction float64) { j.progress(fraction) }
 
 // Value appends numbers to the values of a name. A single number is recorded like the samples of a
 // distribution; infinite numbers are kept.
-func (j *Job) Value(name string, v ...float64) {
-	values := j.record.values(name)
-	*values = append(*values, v...)
-}
+func (j *Job) Value(name string, v ...float64) { j.record.Add(name, v) }
 
 // Series returns the series of a name, to which points are added.
 func (j *Job) Series(name string) *Series { return j.record.series(name) }

@@ -45,6 +45,18 @@ func (r *Record) series(name string) *Series {
 	return &r.s[len(r.s)-1].Series
 }
 
+// Add appends numbers to the values of a name.
+func (r *Record) Add(name string, v Values) {
+	values := r.values(name)
+	*values = append(*values, v...)
+}
+
+// AddSeries appends points to the series of a name.
+func (r *Record) AddSeries(name string, s Series) {
+	series := r.series(name)
+	series.X, series.Y = append(series.X, s.X...), append(series.Y, s.Y...)
+}
+
 // Values yields all values with their names.
 func (r *Record) Values() iter.Seq2[string, Values] {
 	return func(yield func(string, Values) bool) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/exchange"
 	"github.com/goroce/goroce/lab/experiment"
 )
 
@@ -21,7 +22,8 @@ func OneGoroutine(t *testing.T) {
 }
 
 // Small runs experiments at small scale. It requires that the catalogue has them, that every claim
-// judged at that scale has a value, and that the verdicts are the committed ones.
+// judged at that scale has a value, that the verdicts are the committed ones, and that the claims
+// discriminate or that the catalogue says why they do not.
 func Small(t *testing.T, experiments []*experiment.Experiment) {
 	catalogue, err := claims.Load()
 	require.NoError(t, err)
@@ -29,7 +31,8 @@ func Small(t *testing.T, experiments []*experiment.Experiment) {
 		t.Run(x.ID, func(t *testing.T) {
 			e := catalogue.Find(x.ID)
 			require.NotNil(t, e)
-			r := simulate(t, x)
+			jobs := simulate(t, x)
+			r := experiment.NewResults(experiment.Small, jobs)
 			x.Judge(r)
 			if x.Figures != nil {
 				assert.NotEmpty(t, x.Figures(r))
@@ -43,6 +46,7 @@ func Small(t *testing.T, experiments []*experiment.Experiment) {
 					assert.NotNil(t, v.Pass, "%s: %s", v.ID, v.Note)
 				}
 			}
+			exchange.Test(x, e, claims.SmallScale, jobs, verdicts)
 			result := &claims.Result{Scale: claims.SmallScale, Claims: verdicts}
 			for _, p := range claims.Compare(e, result) {
 				t.Error(p)
@@ -52,7 +56,7 @@ func Small(t *testing.T, experiments []*experiment.Experiment) {
 }
 
 // simulate runs the cells of an experiment at small scale.
-func simulate(t *testing.T, x *experiment.Experiment) *experiment.Results {
+func simulate(t *testing.T, x *experiment.Experiment) []experiment.Done {
 	cells, err := x.CellsAt(experiment.Small)
 	require.NoError(t, err)
 	var jobs []experiment.Done
@@ -63,5 +67,5 @@ func simulate(t *testing.T, x *experiment.Experiment) *experiment.Results {
 			jobs = append(jobs, experiment.Done{Cell: c, Seed: seed + 1, Record: j.Record()})
 		}
 	}
-	return experiment.NewResults(experiment.Small, jobs)
+	return jobs
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,16 +27,20 @@ type Experiment struct {
 	Figures  []Figure
 	Claims   []Claim
 	Count    Count
+
+	dir     string // of the results; empty without any
+	HasData bool   // data.csv is among them
 }
 
 // Claim is a row of an experiment's table.
 type Claim struct {
 	*claims.Claim
 	Expect string // at the scale of the run
-	Ours   string // rounded
-	Exact  string
+	Ours   []Cell // rounded; empty without a value
 	Mark   claims.Outcome
 	Note   string
+
+	Exchange *claims.Exchange // see claims.Verdict
 
 	Verdict claims.ExpectedVerdict // committed at the run's scale; zero value if none is
 	Agrees  bool                   // whether Mark is the committed verdict
@@ -95,6 +100,9 @@ func (v *Experiment) read(dir string) error {
 	for i := range v.Experiment.Claims {
 		v.judged(&v.Experiment.Claims[i], r)
 	}
+	v.dir = dir
+	_, missing := os.Stat(filepath.Join(dir, "data.csv"))
+	v.HasData = missing == nil
 	v.Figures, err = readFigures(dir)
 	return err
 }
@@ -107,10 +115,9 @@ func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
 		row.Note = "missing"
 	} else {
 		d := r.Claims[i]
-		row.Note, row.Mark = d.Note, d.Outcome()
+		row.Note, row.Mark, row.Exchange = d.Note, d.Outcome(), d.Exchange
 		if !d.Value.IsNull() {
-			row.Exact = d.Value.String()
-			row.Ours = rounded(row.Exact)
+			row.Ours = cells(c, c.At(r.Scale), d.Value)
 		}
 	}
 	if expected := c.Expected(r.Scale); expected != nil {
@@ -119,6 +126,27 @@ func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
 	v.Count.add(row.count())
 	v.Claims = append(v.Claims, row)
 }
+
+// Vacuous reports whether the claim holds with the results of what it compares exchanged.
+func (c *Claim) Vacuous() bool { return c.Exchange != nil && c.Exchange.Holds }
+
+// Flags are the words by which the page's reader selects the claim.
+func (c *Claim) Flags() string {
+	flags := []string{c.Confidence, strings.ReplaceAll(string(c.Mark), " ", "-")}
+	if !c.Agrees {
+		flags = append(flags, "differs")
+	}
+	if c.Vacuous() || c.HoldsExchanged != "" {
+		flags = append(flags, "vacuous")
+	}
+	return strings.Join(flags, " ")
+}
+
+// Named reports whether the elements of the value have names.
+func (c *Claim) Named() bool { return named(c.Ours) }
+
+// Many reports whether the value has so many elements that the page folds them.
+func (c *Claim) Many() bool { return len(c.Ours) > manyCells }
 
 // count counts one claim.
 func (c *Claim) count() Count {

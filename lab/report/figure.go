@@ -1,12 +1,12 @@
 package report
 
 import (
-	"encoding/base64"
 	"encoding/xml"
 	"fmt"
-	"html/template"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 
 	"github.com/goroce/goroce/sim/figure"
 )
@@ -14,11 +14,16 @@ import (
 // Figure is a picture or a table on the page.
 type Figure struct {
 	Title string
-	// Image returns the picture as a data URL. A file shown as an image can bring neither scripts
-	// nor styles into the page, and its names cannot clash with another's.
-	Image template.URL
-	Table *figure.Table
+	// File is the SVG's name. The page shows it as an image: such a file can bring neither scripts
+	// nor styles into the page.
+	File          string
+	Width, Height int          // of the picture, in pixels; 0 if unknown
+	Data          *figure.Data // of the picture; nil if the SVG has none
+	Table         *figure.Table
 }
+
+// Name is the picture's name among those of its experiment.
+func (f *Figure) Name() string { return strings.TrimSuffix(f.File, ".svg") }
 
 // readFigures reads the figures of an experiment, by file name.
 func readFigures(dir string) ([]Figure, error) {
@@ -50,14 +55,23 @@ func readFigures(dir string) ([]Figure, error) {
 	return out, nil
 }
 
-// picture returns an SVG as a figure with the title that is in it.
+// picture returns an SVG as a figure with the title and the data that are in it.
 func picture(name string, svg []byte) Figure {
 	doc := struct {
-		Title string `xml:"title"`
+		Title  string `xml:"title"`
+		Width  string `xml:"width,attr"`
+		Height string `xml:"height,attr"`
 	}{}
 	if xml.Unmarshal(svg, &doc) != nil || doc.Title == "" {
 		doc.Title = name
 	}
-	data := "data:image/svg+xml;base64," + base64.StdEncoding.EncodeToString(svg)
-	return Figure{Title: doc.Title, Image: template.URL(data)}
+	data, _ := figure.ParseData(svg) // without data the picture is shown as it is
+	return Figure{Title: doc.Title, File: name, Width: pixels(doc.Width),
+		Height: pixels(doc.Height), Data: data}
+}
+
+// pixels returns a length in points as pixels.
+func pixels(length string) int {
+	points, _ := strconv.ParseFloat(strings.TrimSuffix(length, "pt"), 64)
+	return int(points * 4 / 3)
 }

@@ -64,12 +64,22 @@ var pageHTML string
 //go:embed page.css
 var pageCSS string
 
+//go:embed page.js
+var pageJS string
+
+// chartJS is Chart.js 3.9.1 as in Debian's libjs-chart.js; its licence is beside it.
+//
+//go:embed chartjs/chart.min.js
+var chartJS string
+
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"css":    func() template.CSS { return template.CSS(pageCSS) },
+	"charts": func() template.JS { return template.JS(chartJS) },
+	"js":     func() template.JS { return template.JS(pageJS) },
 	"anchor": func(id string) string { return strings.ReplaceAll(id, "/", "-") },
 }).Parse(pageHTML))
 
-// WriteHTML writes the page.
+// WriteHTML writes the page. It refers to files of the experiments beside it: see Write.
 func (p *Page) WriteHTML(w io.Writer) error {
 	if err := pageTemplate.Execute(w, p); err != nil {
 		return fmt.Errorf("report: %w", err)

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"encoding/json"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -48,6 +49,7 @@ func html(t *testing.T, p *Page) string {
 func text(t *testing.T, page string) string {
 	t.Helper()
 	var b strings.Builder
+	page = regexp.MustCompile(`(?s)<script>.*?</script>`).ReplaceAllString(page, "")
 	d := xml.NewDecoder(strings.NewReader(page))
 	d.Strict, d.AutoClose, d.Entity = false, xml.HTMLAutoClose, xml.HTMLEntity
 	for {
@@ -83,9 +85,11 @@ func TestPageIsComplete(t *testing.T) {
 		"<= 0.2 high confidence",
 		"certain: one die always shows a <six>",
 		"low confidence: the paper's die was loaded",
-		"✗ fails our die is <fair> fails agrees the die is <fair>",
-		"✓ holds holds agrees",
-		"○ not judged not judged at small scale not judged agrees",
+		"✗ fails our die is <fair> the die is <fair>",
+		"✓ holds",
+		"○ not judged not judged at small scale",
+		"demo Games of chance, 1654 1 of 1 100 % – 0 of 1 0 % 1",
+		"demo: 1 demo/dice/certain (low) one die always shows a <six>. the die is <fair>",
 		`throws of n dice, "n = 1, 2, 3", 500 throws of each`,
 		"At small scale: n = 1, 2; 100 throws",
 		"scale small seeds 1",
@@ -96,28 +100,57 @@ func TestPageIsComplete(t *testing.T) {
 		assert.Contains(t, read, want)
 	}
 	assert.Contains(t, got, `<a href="#demo-dice">demo/dice</a>`)
-	assert.Contains(t, got, `<section id="demo-dice">`)
-	assert.Contains(t, got, `alt="Running total of &lt;sums&gt;"`)
+	assert.Contains(t, got, `<section id="demo-dice" data-paper="demo" data-id="demo/dice">`)
+	assert.Contains(t, got, `<img loading="lazy" src="demo/dice/walk.svg" `+
+		`alt="Running total of &lt;sums&gt;" width=`)
+	assert.Contains(t, got, `<a href="demo/dice/data.csv">data.csv</a>`)
+	assert.Contains(t, got, `<figure data-name="walk">`)
+	assert.Contains(t, got, `<tr data-is="low fails">`)
 	assert.NotContains(t, read, "coins", "of which there is nothing")
 }
 
-// TestPageStandsAlone: the page fetches nothing and runs nothing, and data cannot become markup.
+// TestPageStandsAlone: the page refers to nothing but files of its experiments, and data cannot
+// become markup or code.
 func TestPageStandsAlone(t *testing.T) {
 	dir := runExperiment(t, labtest.Dice, runner.Shard{})
 	page, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	got := html(t, page)
-	for _, markup := range []string{"<dice>", "<six>", "<fair>", "<sums>", "<script", "<link",
-		"@import", "ZgotmplZ"} {
+	for _, markup := range []string{"<dice>", "<six>", "<fair>", "<sums>", "<link", "@import",
+		"ZgotmplZ"} {
 		assert.NotContains(t, got, markup)
 	}
-	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(got, -1) {
-		assert.Regexp(t, "^(#|data:image/svg)", m[1])
+	assert.Equal(t, 2, strings.Count(got, "<script"), "the chart library and our own")
+	page2 := got[:strings.Index(got, "<script")]
+	for _, m := range regexp.MustCompile(`(?:src|href)="([^"]*)"`).FindAllStringSubmatch(page2,
+		-1) {
+		assert.Regexp(t, "^(#|demo/dice/)", m[1])
 	}
 	assert.Contains(t, got, "prefers-color-scheme: dark")
 	again, err := lab(t, labtest.Dice).Gather(dir)
 	require.NoError(t, err)
 	assert.Equal(t, got, html(t, again), "the same results make the same page")
+}
+
+// TestWrite: everything that the page refers to is beside it, in another directory, too.
+func TestWrite(t *testing.T) {
+	dir := runExperiment(t, labtest.Dice, runner.Shard{})
+	page, err := lab(t, labtest.Dice).Gather(dir)
+	require.NoError(t, err)
+	for _, out := range []string{dir, filepath.Join(t.TempDir(), "page")} {
+		require.NoError(t, page.Write(out))
+		index, err := os.ReadFile(filepath.Join(out, "index.html"))
+		require.NoError(t, err)
+		before, _, _ := strings.Cut(string(index), "<script")
+		for _, m := range regexp.MustCompile(`(?:src|href)="(demo[^"]*)"`).FindAllStringSubmatch(
+			before, -1) {
+			assert.FileExists(t, filepath.Join(out, m[1]))
+		}
+		script, err := os.ReadFile(filepath.Join(out, "demo/dice/figures.js"))
+		require.NoError(t, err)
+		assert.Regexp(t, `^labFigures\("demo/dice", \{"walk":\{"kind":"lines",`, string(script))
+		assert.NotContains(t, string(script), "<sums>", "it is escaped")
+	}
 }
 
 func TestSVGCannotInjectMarkup(t *testing.T) {
@@ -130,7 +163,7 @@ func TestSVGCannotInjectMarkup(t *testing.T) {
 			Figures: []Figure{f, picture("broken.svg", []byte("<svg"))}},
 	}}}}
 	got := html(t, page)
-	assert.NotContains(t, got, "alert")
+	assert.NotContains(t, got, "alert(1)")
 	assert.Contains(t, got, `alt="a &#34;b&#34; &lt;c&gt;"`)
 	assert.Contains(t, got, `alt="broken.svg"`)
 }
@@ -148,13 +181,13 @@ func TestDifferingVerdictsAreShown(t *testing.T) {
 	assert.Equal(t, Count{Passed: 1, Failed: 1, NotJudged: 1, Differ: 1}, page.Count)
 	read := text(t, html(t, page))
 	assert.Contains(t, read, "1 not judged; 1 differ from the committed verdict")
-	assert.Contains(t, read, "✗ fails our die is <fair> holds differs")
+	assert.Contains(t, read, "✗ fails our die is <fair> differs: holds is committed")
 
 	require.NoError(t, l.Catalogue.ReadVerdicts(fstest.MapFS{}))
 	page, err = l.Gather(dir)
 	require.NoError(t, err)
 	assert.Equal(t, 3, page.Count.Differ)
-	assert.Contains(t, text(t, html(t, page)), "✓ holds none differs")
+	assert.Contains(t, text(t, html(t, page)), "✓ holds differs: none is committed")
 }
 
 func TestShardsAreMerged(t *testing.T) {
@@ -215,24 +248,25 @@ func TestUnexpectedVerdictsAreReported(t *testing.T) {
 	got := html(t, page)
 	read := text(t, got)
 	assert.Contains(t, read, "demo/dice/certain: missing from the result")
-	assert.Contains(t, read, "○ not judged missing fails differs the die is <fair>")
-	assert.Contains(t, got, `<td title="0.123456789">0.1235</td>`)
+	assert.Contains(t, read, "○ not judged missing differs: fails is committed the die is <fair>")
+	assert.Contains(t, got, `<td title="0.123456789">0.123</td>`)
 	assert.Contains(t, read, "demo/coins/claims.json", "the error is on the page")
 	_, err = lab(t).Gather(filepath.Join(dir, "nowhere"))
 	assert.ErrorContains(t, err, "no such file")
 }
 
-func TestRounded(t *testing.T) {
-	for exact, want := range map[string]string{
-		"0.645":                      "0.645",
-		"0.64501234":                 "0.645",
-		"12345.678901":               "12346",
-		"-1.23456789us":              "-1.235us",
-		"[0.1, 0.33333333, 2]":       "[0.1, 0.3333, 2]",
-		"{n1: 0.00012346, n2: 1000}": "{n1: 0.0001235, n2: 1000}",
-		"true":                       "true",
-		"infinite":                   "infinite",
+func TestDisplay(t *testing.T) {
+	for value, want := range map[string]string{
+		"0.645": "0.645", "0.64501234": "0.645", "1": "1", "12": "12", "123456": "123456",
+		"0.9999": "1", "999.97": "1000", "12345.678901": "12346", "98015641599.99998": "9.8·10¹⁰",
+		"0.0000123": "1.23·10⁻⁵", "-0.12345": "-0.123", "0": "0", "true": "true",
+		`"infinite"`: "infinite", `"-1.23456789us"`: "-1.23 µs", `"450us"`: "450 µs",
+		`"1.65ms"`: "1.65 ms", `"0s"`: "0 s", `"4021524B"`: "4.02 MB", `"0B"`: "0 B",
+		`"80ps"`: "0.08 ns", `"42.666666Mb/s"`: "42.7 Mb/s", "[1, 0.33333]": "1, 0.333",
+		"null": "null",
 	} {
-		assert.Equal(t, want, rounded(exact))
+		var v claims.Value
+		require.NoError(t, json.Unmarshal([]byte(value), &v), value)
+		assert.Equal(t, want, display(v), value)
 	}
 }

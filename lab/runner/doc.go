@@ -15,5 +15,5 @@
 // cell, parameters and seed. Every file is written beside its place and then renamed, so several
 // processes may share a directory.
 //
-// The package imports claims, experiment and figure.
+// The package imports claims, exchange, experiment and figure.
 package runner

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/exchange"
 	"github.com/goroce/goroce/lab/experiment"
 )
 
@@ -34,14 +35,12 @@ type Failure struct {
 func (s State) Complete() bool { return s.Done == s.Total }
 
 // Finish reads the records of a plan in a directory. If all tasks are done, it judges the claims
-// and
-// writes data.csv, claims.json, figures and tables. It removes those of an earlier Finish in any
-// case,
-// once there are newer records. With a code, only records of that code count; without one, all do.
+// and writes data.csv, claims.json, figures and tables. At small scale it also tests whether claims
+// discriminate: see exchange.Test. It removes the files of an earlier Finish in any case, once
+// there are newer records. With a code, only records of that code count; without one, all do.
 //
 // Finish returns an error if the experiment cannot be judged as it is written, for instance if a
-// claim
-// that is to be judged at the plan's scale has neither value nor note. Then there is no
+// claim that is to be judged at the plan's scale has neither value nor note. Then there is no
 // claims.json.
 func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error) {
 	state, done := collect(dir, p, code)
@@ -59,6 +58,9 @@ func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error
 	verdicts, err := judge(p.Experiment, e, r, out)
 	if err != nil {
 		return state, fmt.Errorf("runner: %s: %w", e.ID, err)
+	}
+	if p.Scale == experiment.Small { // full results are large
+		exchange.Test(p.Experiment, e, p.Scale, done, verdicts)
 	}
 	result := claims.Result{
 		Experiment: e.ID,

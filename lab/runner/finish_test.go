@@ -54,6 +54,31 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// TestFinishExchangesResults: claims at small scale are judged again with exchanged results.
+func TestFinishExchangesResults(t *testing.T) {
+	x := *labtest.Dice
+	x.Judge = func(r *experiment.Results) {
+		r.Claim("mean", r.Cell("n=1").Values("sum").Mean()-r.Cell("n=2").Values("sum").Mean())
+		r.Claim("certain", 1)
+		r.Claim("spread", []float64{1, 2})
+	}
+	x.Figures = nil
+	for _, s := range []experiment.Scale{experiment.Small, experiment.Full} {
+		dir := t.TempDir()
+		_, err := Finish(dir, playOf(t, &x, dir, s, Options{}), dice(t), &oneCode)
+		require.NoError(t, err)
+		r, err := claims.ReadResult(filepath.Join(dir, "demo/dice/claims.json"))
+		require.NoError(t, err)
+		require.Equal(t, claims.Holds, r.Claims[0].Outcome())
+		if s == experiment.Full {
+			assert.Nil(t, r.Claims[0].Exchange)
+		} else if assert.NotNil(t, r.Claims[0].Exchange) {
+			assert.Equal(t, "n=1 and n=2", r.Claims[0].Exchange.Of)
+			assert.False(t, r.Claims[0].Exchange.Holds)
+		}
+	}
+}
+
 func TestFinishWritesAllOfAnExperiment(t *testing.T) {
 	dir := t.TempDir()
 	p := runDice(t, dir, experiment.Small, Options{})

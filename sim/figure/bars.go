@@ -34,6 +34,16 @@ func (p *Plot) drawBars(g *plot.Plot, i int) error {
 	chart.Offset = width * (vg.Length(i) - vg.Length(len(p.series)-1)/2)
 	g.Add(chart)
 	g.Legend.Add(p.series[i].name, chart)
+	ranged, err := p.series[i].ranged()
+	if err != nil || !ranged {
+		return err
+	}
+	groups := make([]float64, len(heights))
+	for k := range groups {
+		groups[k] = float64(k)
+	}
+	g.Add(errorBars{x: groups, low: p.series[i].low, high: p.series[i].high, offset: chart.Offset,
+		drawable: func(q plotter.XY) bool { return drawable(q.Y) && (!p.Y.Log || q.Y > 0) }})
 	return nil
 }
 

@@ -18,7 +18,7 @@ const (
 
 // drawLine draws series i of Lines, Steps or Points.
 func (p *Plot) drawLine(g *plot.Plot, i int) error {
-	s := p.series[i]
+	s := &p.series[i]
 	if len(s.x) != len(s.y) {
 		return fmt.Errorf("%d x for %d y", len(s.x), len(s.y))
 	}
@@ -33,7 +33,19 @@ func (p *Plot) drawLine(g *plot.Plot, i int) error {
 	case steps:
 		step = plotter.PostStep
 	}
+	ranged, err := s.ranged()
+	if err != nil {
+		return err
+	}
+	if ranged && p.kind != points {
+		if err := p.drawBand(g, i); err != nil {
+			return err
+		}
+	}
 	p.drawRuns(g, i, pts, style, step)
+	if ranged && p.kind == points {
+		g.Add(errorBars{x: s.x, low: s.low, high: s.high, drawable: p.drawable})
+	}
 	return nil
 }
 
@@ -86,12 +98,15 @@ func runs(pts plotter.XYs, ok func(plotter.XY) bool) func(func(plotter.XYs) bool
 
 // thin reduces a long line to the ends of each stretch and its highest and lowest point: drawn, it
 // is the same line, including its peaks.
-func thin(pts plotter.XYs) plotter.XYs {
-	if len(pts) <= maxPoints {
+func thin(pts plotter.XYs) plotter.XYs { return thinTo(pts, maxPoints) }
+
+// thinTo is thin with another number of points, which is at least 4.
+func thinTo(pts plotter.XYs, most int) plotter.XYs {
+	if len(pts) <= most {
 		return pts
 	}
-	const stretches = maxPoints / 4
-	out := make(plotter.XYs, 0, maxPoints)
+	stretches := most / 4
+	out := make(plotter.XYs, 0, most)
 	for i := range stretches {
 		from, to := i*len(pts)/stretches, (i+1)*len(pts)/stretches
 		low, high := from, from

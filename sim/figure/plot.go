@@ -31,8 +31,9 @@ const (
 
 // series is the data of one entry of the legend. For Bars, x is empty; for CDF, y is.
 type series struct {
-	name string
-	x, y []float64
+	name      string
+	x, y      []float64
+	low, high []float64 // ends of ranges about y; nil without
 }
 
 // Lines returns a plot that joins its points, in the order given.
@@ -77,7 +78,15 @@ func (p *Plot) Heights(series string, heights ...float64) *Plot {
 	return p.add(series, nil, heights)
 }
 
+// Range gives each point or bar of the series added last a range, such as that of its seeds. Lines
+// and steps show it as a band, points and bars as an error bar.
+func (p *Plot) Range(low, high []float64) *Plot {
+	s := &p.series[len(p.series)-1]
+	s.low, s.high = low, high
+	return p
+}
+
 func (p *Plot) add(name string, x, y []float64) *Plot {
-	p.series = append(p.series, series{name, x, y})
+	p.series = append(p.series, series{name: name, x: x, y: y})
 	return p
 }

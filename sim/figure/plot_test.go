@@ -54,6 +54,22 @@ var examples = map[string]func() *Plot{
 		p.Y.Log = true
 		return p
 	},
+	"band": func() *Plot {
+		return Lines("a", "A <title> & more", "x", "y").
+			Add("first & foremost", []float64{0, 1, 2, 3}, []float64{1, 4, 9, 16}).
+			Range([]float64{0, 3, math.NaN(), 15}, []float64{2, 5, 10, 17})
+	},
+	"ranges of points": func() *Plot {
+		p := Points("a", "A <title> & more", "x", "y").
+			Add("first & foremost", []float64{0, 1}, []float64{1, 4}).
+			Range([]float64{0, 3}, []float64{2, 5})
+		p.Y.Log = true
+		return p
+	},
+	"ranges of bars": func() *Plot {
+		return Bars("a", "A <title> & more", "speed-up", "small", "large").
+			Heights("first & foremost", 1, 2).Range([]float64{0.5, 1}, []float64{1.5, 3})
+	},
 	"no data": func() *Plot {
 		return Lines("a", "A <title> & more", "x", "y").Add("first & foremost", nil, nil)
 	},
@@ -85,6 +101,19 @@ func TestTitleIsForAll(t *testing.T) {
 	assert.Equal(t, "A <title> & more", doc.Title)
 }
 
+// TestLongTitle: a title that is wider than the plot is broken into lines.
+func TestLongTitle(t *testing.T) {
+	title := strings.TrimSpace(strings.Repeat("a long title ", 12))
+	_, svg, err := Lines("a", title, "x", "y").Add("s", []float64{1}, []float64{1}).Encode()
+	require.NoError(t, err)
+	drawn := string(svg[strings.Index(string(svg), "</metadata>"):])
+	assert.NotContains(t, drawn, title)
+	assert.Contains(t, drawn, ">a long title a long")
+	d, err := ParseData(svg)
+	require.NoError(t, err)
+	assert.Equal(t, title, d.Title)
+}
+
 func TestOneSeriesWithoutNameHasNoLegend(t *testing.T) {
 	width := func(series string) (w string) {
 		_, svg, err := Lines("a", "t", "x", "y").Add(series, []float64{1, 2},
@@ -107,9 +136,13 @@ func TestEncodeErrors(t *testing.T) {
 		"figure: a: s: 2 x for 1 y": Lines("a", "", "", "").Add("s", []float64{1, 2},
 			[]float64{1}),
 		"figure: a: s: 1 bars for 2 groups": Bars("a", "", "", "g", "h").Heights("s", 1),
-		"figure: a: X: limits 2 and 1":      limited(2, 1, false),
-		"figure: a: X: limits NaN and 1":    limited(math.NaN(), 1, false),
-		"figure: a: X: limits -1 and 5":     limited(-1, 5, true),
+		"figure: a: s: 1 and 2 ends of ranges for 2 y": Lines("a", "", "", "").Add("s",
+			[]float64{1, 2}, []float64{1, 2}).Range([]float64{1}, []float64{1, 2}),
+		"figure: a: s: 1 and 0 ends of ranges for 1 y": Bars("a", "", "", "g").Heights("s",
+			1).Range([]float64{1}, nil),
+		"figure: a: X: limits 2 and 1":   limited(2, 1, false),
+		"figure: a: X: limits NaN and 1": limited(math.NaN(), 1, false),
+		"figure: a: X: limits -1 and 5":  limited(-1, 5, true),
 	} {
 		_, _, err := p.Encode()
 		assert.ErrorContains(t, err, want)
@@ -141,6 +174,9 @@ func TestAnyDataIsDrawn(t *testing.T) {
 				draw("heights")...).Heights("t", draw("more")...)
 		default:
 			p = of(kind, "a", "", "", "").Add("s", draw("x"), draw("y"))
+		}
+		if p.kind != cdf && rapid.Bool().Draw(t, "ranges") {
+			p.Range(draw("low"), draw("high"))
 		}
 		p.X.Log = rapid.Bool().Draw(t, "log x")
 		p.Y.Log = rapid.Bool().Draw(t, "log y")

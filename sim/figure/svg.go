@@ -7,6 +7,7 @@ import (
 	"html"
 	"math"
 	"regexp"
+	"strings"
 
 	"gonum.org/v1/plot"
 	"gonum.org/v1/plot/plotter"
@@ -42,7 +43,7 @@ func (p *Plot) draw() (*plot.Plot, error) {
 		return nil, errors.New("nothing to show")
 	}
 	g := newPlot()
-	g.Title.Text, g.X.Label.Text, g.Y.Label.Text = p.Title, p.X.Label, p.Y.Label
+	g.Title.Text, g.X.Label.Text, g.Y.Label.Text = inLines(p.Title, g), p.X.Label, p.Y.Label
 	grid := plotter.NewGrid()
 	grid.Horizontal.Color, grid.Vertical.Color = grey, grey
 	grid.Horizontal.Width, grid.Vertical.Width = vg.Points(0.5), vg.Points(0.5)
@@ -80,6 +81,20 @@ func (p *Plot) draw() (*plot.Plot, error) {
 	return g, nil
 }
 
+// inLines breaks a title that is wider than the plot into lines that are not.
+func inLines(title string, g *plot.Plot) string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(title) {
+		longer := strings.TrimSpace(line + " " + word)
+		if line != "" && g.Title.TextStyle.Width(longer) > plotWidth-4*margin {
+			lines, longer = append(lines, line), word
+		}
+		line = longer
+	}
+	return strings.Join(append(lines, line), "\n")
+}
+
 // apply sets the scale and the limits of gonum's axis, which has the limits of the data.
 func (a Axis) apply(name string, g *plot.Axis) error {
 	if math.IsInf(g.Min, 0) || a.Log && g.Max <= 0 { // no data
@@ -95,7 +110,7 @@ func (a Axis) apply(name string, g *plot.Axis) error {
 		if g.Min <= 0 && a.Min >= 0 { // bars stand on 0
 			g.Min = math.Min(1, g.Max/10)
 		}
-		g.Scale, g.Tick.Marker = logScale{}, plot.LogTicks{Prec: -1}
+		g.Scale, g.Tick.Marker = logScale{}, logTicks{}
 	}
 	if !(g.Min <= g.Max) || math.IsInf(g.Max-g.Min, 0) || a.Log && g.Min <= 0 {
 		return fmt.Errorf("%s: limits %v and %v", name, g.Min, g.Max)
@@ -126,7 +141,7 @@ func (p *Plot) encode(g *plot.Plot) []byte {
 	paint(draw.New(svg), g, width-plotWidth)
 	var b bytes.Buffer
 	svg.WriteTo(&b) // to memory: does not fail
-	return finish(b.Bytes(), p.Title)
+	return finish(b.Bytes(), p.Title, p.metadata())
 }
 
 // paint draws a plot and, in a column of a width beside it, its legend.
@@ -141,10 +156,10 @@ func paint(c draw.Canvas, g *plot.Plot, column vg.Length) {
 	}
 }
 
-// finish adds a title for screen readers and fallback fonts, which gonum omits.
-func finish(svg []byte, title string) []byte {
+// finish adds what gonum omits: a title for screen readers, metadata, and fallback fonts.
+func finish(svg []byte, title string, metadata []byte) []byte {
 	svg = bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif;"))
 	return bytes.Replace(svg, []byte("<g "),
-		[]byte("<title>"+html.EscapeString(title)+"</title>\n<g "), 1)
+		[]byte("<title>"+html.EscapeString(title)+"</title>\n"+string(metadata)+"<g "), 1)
 }

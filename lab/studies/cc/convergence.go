@@ -106,14 +106,16 @@ var convergence = &experiment.Experiment{
 					fmt.Sprintf("flow %d", i))
 			}
 			figures = append(figures, p)
-			var jain, times []float64
+			var jain, times experiment.Measures
 			for _, n := range joining {
 				v := r.Cell(manyCell{a.name, n}.name())
-				jain, times = append(jain, v.Values("jain").Mean()), append(times,
-					v.Values("join").Scaled(1e3).Mean())
+				jain.Add(v, func(p experiment.Pool) float64 { return p.Values("jain").Mean() })
+				times.Add(v, func(p experiment.Pool) float64 {
+					return p.Values("join").Scaled(1e3).Mean()
+				})
 			}
-			fair.Heights(a.name, jain...)
-			join.Heights(a.name, times...)
+			jain.Bars(fair, a.name)
+			times.Bars(join, a.name)
 		}
 		return append([]figure.Figure{fair, join, queue}, figures...)
 	},

@@ -83,17 +83,24 @@ func drawCompletionTimes(r *experiment.Results) []figure.Figure {
 		}
 		for _, a := range algorithms {
 			c := r.Cell(loadCell{a.name, load}.name())
-			var x, p99, p50 []float64
+			var x []float64
+			var p99, p50 experiment.Measures
 			for _, b := range bins {
 				v := c.Values(binName(b))
 				if len(v) < 10 { // too few samples
 					continue
 				}
-				x, p99, p50 = append(x, float64(b)/1000), append(p99, v.Percentile(99)), append(p50,
-					v.Percentile(50))
+				x = append(x, float64(b)/1000)
+				percentile := func(percent float64) func(experiment.Pool) float64 {
+					return func(p experiment.Pool) float64 {
+						return p.Values(binName(b)).Percentile(percent)
+					}
+				}
+				p99.Add(c, percentile(99))
+				p50.Add(c, percentile(50))
 			}
-			tail.Add(a.name, x, p99)
-			middle.Add(a.name, x, p50)
+			p99.Line(tail, a.name, x)
+			p50.Line(middle, a.name, x)
 		}
 		figures = append(figures, tail, middle)
 	}

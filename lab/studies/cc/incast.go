@@ -53,14 +53,20 @@ var incast = &experiment.Experiment{
 		queue := figure.Lines("queue", "Mean queue of the middle half", "senders", "queue (KB)")
 		fct.X.Log, queue.X.Log, queue.Y.Log = true, true, true
 		for _, a := range algorithms {
-			var x, y, q []float64
+			var x []float64
+			var last, held experiment.Measures
 			for _, n := range incastFlows(r.Scale) {
 				c := r.Cell(manyCell{a.name, n}.name())
-				x, y, q = append(x, float64(n)), append(y, 1/c.Values("goodput").Mean()), append(q,
-					c.Values("queue").Mean()/1000)
+				x = append(x, float64(n))
+				last.Add(c, func(p experiment.Pool) float64 {
+					return 1 / p.Values("goodput").Mean()
+				})
+				held.Add(c, func(p experiment.Pool) float64 {
+					return p.Values("queue").Mean() / 1000
+				})
 			}
-			fct.Add(a.name, x, y)
-			queue.Add(a.name, x, q)
+			last.Line(fct, a.name, x)
+			held.Line(queue, a.name, x)
 		}
 		one := figure.CDF("fct-256", "Completion times of 256 senders", "time (ms)")
 		for _, a := range algorithms {

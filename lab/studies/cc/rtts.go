@@ -47,11 +47,13 @@ var rtts = &experiment.Experiment{
 		share := figure.Bars("share", "Goodput by the length of the sender's link",
 			"goodput (Gb/s)", groups...)
 		for i, d := range far {
-			var g []float64
+			var g experiment.Measures
 			for _, a := range algorithms {
-				g = append(g, r.Cell(a.name).Values(fmt.Sprintf("goodput %d", i)).Mean()*1e-9)
+				g.Add(r.Cell(a.name), func(p experiment.Pool) float64 {
+					return p.Values(fmt.Sprintf("goodput %d", i)).Mean() * 1e-9
+				})
 			}
-			share.Heights(fmt.Sprintf("%g µs", d.Microseconds()), g...)
+			g.Bars(share, fmt.Sprintf("%g µs", d.Microseconds()))
 		}
 		return []figure.Figure{share}
 	},

@@ -65,11 +65,13 @@ func drawFCT(r *experiment.Results) (figures []figure.Figure) {
 		name := fmt.Sprintf("p%g", p)
 		f := figure.Bars(name, name+" of the completion time of flows below 100 KB", "ms", names...)
 		for _, a := range algorithms {
-			var heights []float64
+			var heights experiment.Measures
 			for _, w := range worlds {
-				heights = append(heights, 1e3*r.Cell(cellName(a, w)).Values("short").Percentile(p))
+				heights.Add(r.Cell(cellName(a, w)), func(c experiment.Pool) float64 {
+					return 1e3 * c.Values("short").Percentile(p)
+				})
 			}
-			f.Heights(a.Name, heights...)
+			heights.Bars(f, a.Name)
 		}
 		figures = append(figures, f)
 	}

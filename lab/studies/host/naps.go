@@ -168,11 +168,11 @@ func drawNaps(r *experiment.Results, worlds []world) (figures []figure.Figure) {
 	draw := func(name, title, unit string, senders int, of func(experiment.Pool) float64) {
 		p := figure.Bars(name, title, unit, names...)
 		for _, a := range algorithms {
-			var heights []float64
+			var heights experiment.Measures
 			for _, w := range worlds {
-				heights = append(heights, of(r.Cell(napCell{a, w, senders}.name())))
+				heights.Add(r.Cell(napCell{a, w, senders}.name()), of)
 			}
-			p.Heights(a.Name, heights...)
+			heights.Bars(p, a.Name)
 		}
 		figures = append(figures, p)
 	}

@@ -96,11 +96,13 @@ func drawPreemption(r *experiment.Results) []figure.Figure {
 	draw := func(name, title, unit, value string, k float64) figure.Figure {
 		p := figure.Bars(name, title, unit, names...)
 		for _, a := range algorithms {
-			var heights []float64
+			var heights experiment.Measures
 			for _, w := range worlds {
-				heights = append(heights, k*r.Cell(cellName(a, w)).Values(value).Mean())
+				heights.Add(r.Cell(cellName(a, w)), func(c experiment.Pool) float64 {
+					return k * c.Values(value).Mean()
+				})
 			}
-			p.Heights(a.Name, heights...)
+			heights.Bars(p, a.Name)
 		}
 		return p
 	}

@@ -131,14 +131,17 @@ func drawPriorities(r *experiment.Results) (figures []figure.Figure) {
 		p := figure.Lines(name, title, "width of a channel (µs)", unit)
 		p.X.Log = true
 		for _, h := range priorityHosts {
-			var x, y []float64
+			var x []float64
+			var y experiment.Measures
+			mean := func(c experiment.Pool) float64 { return k * c.Values(value).Mean() }
 			for _, w := range priorityWidths(r.Scale) {
-				v := k * r.Cell(priorityCell{h, stamps, w}.name()).Values(value).Mean()
-				if !math.IsInf(v, 0) && !math.IsNaN(v) {
-					x, y = append(x, w.Microseconds()), append(y, v)
+				c := r.Cell(priorityCell{h, stamps, w}.name())
+				if v := mean(c); !math.IsInf(v, 0) && !math.IsNaN(v) {
+					x = append(x, w.Microseconds())
+					y.Add(c, mean)
 				}
 			}
-			p.Add(h.Name, x, y)
+			y.Line(p, h.Name, x)
 		}
 		figures = append(figures, p)
 	}
