@@ -73,8 +73,8 @@ var fig3d = &experiment.Experiment{
 			least, most = min(least, now), max(most, now)
 		}
 		r.Note("queue", "%.3f to %.3f by seed. With round trips of 65 and 650 µs %.2f: there "+
-			"nearly all of Web Server's flows are shorter than a BDP and need no token", least, most,
-			gain(longRTT, "mean queue"))
+			"nearly all of Web Server's flows are shorter than a BDP and need no token",
+			least, most, gain(longRTT, "mean queue"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		slowdown := figure.Bars("slowdown",
