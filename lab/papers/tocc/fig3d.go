@@ -62,9 +62,9 @@ var fig3d = &experiment.Experiment{
 				r.Cell(with.name()).Values(what).Mean()
 		}
 		r.Claim("small-flows", gain(baseRTT, "small slowdown"))
-		r.Note("small-flows", "with round trips of 65 and 650 µs %.2f: there Web Server's flows "+
-			"are shorter than a BDP and need no token. Random delays of tokens in a leaf-spine "+
-			"network are left out", gain(longRTT, "small slowdown"))
+		r.Note("small-flows", "with round trips of 65 and 650 µs %.2f: there nearly all of Web "+
+			"Server's flows are shorter than a BDP and need no token. Random delays of tokens in "+
+			"a leaf-spine network are left out", gain(longRTT, "small slowdown"))
 		r.Claim("queue", gain(baseRTT, "mean queue"))
 		without, with := unequalPair(r.Scale, baseRTT)
 		least, most := math.Inf(1), 0.0
@@ -72,9 +72,9 @@ var fig3d = &experiment.Experiment{
 			now := before / r.Cell(with.name()).Values("mean queue")[i]
 			least, most = min(least, now), max(most, now)
 		}
-		r.Note("queue", "%.3f to %.3f by seed. With round trips of 65 and 650 µs %.2f: there Web "+
-			"Server's flows are shorter than a BDP and need no token", least, most,
-			gain(longRTT, "mean queue"))
+		r.Note("queue", "%.3f to %.3f by seed. With round trips of 65 and 650 µs %.2f: there "+
+			"nearly all of Web Server's flows are shorter than a BDP and need no token",
+			least, most, gain(longRTT, "mean queue"))
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
 		slowdown := figure.Bars("slowdown",
