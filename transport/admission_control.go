@@ -129,6 +129,8 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 	qp.ep.counters.RTSHeard++
 	if h.Flags()&extension.RTSBehind != 0 {
 		a.onPeerSent(p.PSN, now)
+		// The data before it may have asked for no ACK, and the sender may have no timeout.
+		qp.rcv.scheduleAck(ackPositive, 0)
 	}
 	a.scheduleGranter(now)
 }

@@ -298,6 +298,29 @@ func TestTokensAcknowledge(t *testing.T) {
 	assert.LessOrEqual(t, most, units.Bytes(2*grantSize))
 }
 
+// Packets that used up the tokens and asked for no ACK are acknowledged, without TOKENs and without
+// a timeout: the RTS behind them asks for it.
+func TestRTSBehindDataIsAcknowledged(t *testing.T) {
+	o := defaults()
+	o.timeout = 0
+	p, a, b, g, _ := admittedPair(t, o)
+	p.lb.tamper = func(frame []byte) int {
+		if q, ok := parsed(frame); ok && q.Op == wire.Token {
+			return 0
+		}
+		return 1
+	}
+	g.limit = 4 * 1024
+	a.write(t, b, 20_000)
+	p.settle(10 * units.Microsecond)
+	require.EqualValues(t, g.limit, g.spent)
+	require.EqualValues(t, g.limit, a.qp.loss.flight())
+	g.withData = true
+	p.settle(units.Millisecond)
+	assert.Zero(t, a.qp.loss.flight())
+	assert.Zero(t, p.a.counters.Timeouts)
+}
+
 // A silent peer is detected though nothing is in flight; one that replies and grants nothing is
 // not.
 func TestAdmissionOfADeadPeer(t *testing.T) {
