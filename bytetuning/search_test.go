@@ -244,8 +244,10 @@ func TestInvalidLog(t *testing.T) {
 }
 
 func FuzzLog(f *testing.F) {
-	f.Add([]byte(`{"version":1,"target":"fluid:8x40G","tuner":"anneal","seed":1,"objective":{"beta":0.5},"start":[{"kmin":1,"kmax":2,"pmax":3,"headroom":4,"alpha":-3}]}
-{"point":[{"kmin":1,"kmax":2,"pmax":3,"headroom":4,"alpha":-3}],"measurement":{"switches":[{"throughput":1,"queue":2}]}}
+	f.Add([]byte(`{"version":1,"target":"fluid:8x40G","tuner":"anneal","seed":1,` +
+		`"objective":{"beta":0.5},"start":[{"kmin":1,"kmax":2,"pmax":3,"headroom":4,"alpha":-3}]}
+{"point":[{"kmin":1,"kmax":2,"pmax":3,"headroom":4,"alpha":-3}],` +
+		`"measurement":{"switches":[{"throughput":1,"queue":2}]}}
 {"point":[{"kmin":1,"kmax":2,"pmax":3,"headroom":4,"alpha":-3}],"skipped":"no"}
 `))
 	f.Add([]byte("\n"))

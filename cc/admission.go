@@ -267,10 +267,10 @@ type ControlMessage struct {
 	Discarded uint32
 	CE        uint16 // RTS: tokens that arrived with congestion experienced
 	Limit     uint32 // TOKEN: bytes granted
-	// Seq is the number of a TOKEN; in an RTS with FlagReply, that of the TOKEN.
+	// Seq is the number of a TOKEN, also in an RTS with FlagReply.
 	Seq uint16
-	// Priority is that of the data which a TOKEN releases, 0 the lowest (Homa: the grant carries
-	// the priority).
+	// Priority is the priority of the data that a TOKEN releases, 0 the lowest (Homa: the grant
+	// carries the priority).
 	Priority uint8
 
 	// Credits is, in a CREDIT, how many lines of the receiver's cache may be unconsumed at once,
@@ -294,8 +294,8 @@ type ControlMessage struct {
 	// releases. The transport spaces the endpoint's TOKENs by it and by their own length; 0
 	// disables the spacing.
 	Releases units.Bytes
-	// TrafficClass, DSCP and ECN, is that of an emitted message when Classed is set; otherwise it
-	// is that of ACKs.
+	// TrafficClass is DSCP and ECN of an emitted message if Classed is set; otherwise the message
+	// has the class of ACKs.
 	TrafficClass uint8
 	Classed      bool
 	// WithData makes an emitted message wait behind the data that was sent, in the data's class.

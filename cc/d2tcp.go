@@ -49,7 +49,7 @@ func (d *D2TCP) On(ev *Event, now units.Time) Decision {
 	return d.DCTCP.On(ev, now)
 }
 
-// imminence returns d. The time still needed is that at the average window of the saw-tooth, 3/4 of
+// imminence returns d. The time still needed assumes the average window of the saw-tooth, 3/4 of
 // the current one. The round trip is the measured one; the artifact of PrioPlus takes the base
 // instead.
 func (d *D2TCP) imminence(left units.Bytes, now units.Time) float64 {

@@ -45,9 +45,7 @@ var (
 //     milliseconds. With windows of 1.5 packets, each report halves a flow that has fallen to one
 //     packet, which may stay there: 64 flows are not in the table.
 func TestFairness(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	seed := *seedFlag
 	if seed == 0 {
 		seed = rand.Uint64()

@@ -17,7 +17,7 @@ type schema struct {
 	orders []order
 }
 
-// param is one parameter. Its type is that of what into points to: *units.Duration, *units.BitRate,
+// param is one parameter. The type of into gives its type: *units.Duration, *units.BitRate,
 // *units.Bytes, *Packets, *float64, *int, *bool or *string.
 type param struct {
 	into             any

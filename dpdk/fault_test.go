@@ -47,7 +47,7 @@ func openFails(t *testing.T, url string, loses faults.Census) {
 		d, err := dpdk.Open(url, dpdk.Options{})
 		failed := faults.Disarm()
 		if errors.Is(err, fs.ErrPermission) && failed == "" {
-			t.Skip(err)
+			t.Skip("the system does not permit this port: ", err)
 		}
 		switch {
 		case failed == "":

@@ -189,7 +189,7 @@ func TestChildrenInheritNoDescriptors(t *testing.T) {
 func TestChildrenInheritNoRawSocket(t *testing.T) {
 	d, err := dpdk.Open("af_packet:lo", dpdk.Options{})
 	if errors.Is(err, fs.ErrPermission) {
-		t.Skip(err)
+		t.Skip("the system does not permit raw sockets: ", err)
 	}
 	require.NoError(t, err)
 	out, err := exec.Command("ls", "-l", "/proc/self/fd").Output()

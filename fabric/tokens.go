@@ -34,7 +34,7 @@ type TokenSwitch struct {
 
 // ToCCSwitch is the switch of ToCC (ToN 2025, sections V-C and VI): tokens in queue 5, which has no
 // limit; ECN thresholds of 22 and 85 KB per 100 Gb/s, Pmax 0.2. The paper does not state the buffer
-// size; this one is that of HPCC's simulator.
+// size; HPCC's simulator has this one.
 func ToCCSwitch(token, data units.Bytes) TokenSwitch {
 	return TokenSwitch{
 		Buffer: 32 * 1000 * kB, Tokens: []int{5}, Token: token, Data: data, ECN: ECN{Kmin: 22 * kB,
@@ -99,7 +99,7 @@ const firstControlQueue = 6
 // headerQueue is the queue of trimmed packets.
 const headerQueue = 7
 
-// tokens returns the configuration of a token queue, where ecn is that of data.
+// tokens returns the configuration of a token queue. The data queue has the thresholds ecn.
 func (t TokenSwitch) tokens(ecn ECN) Queue {
 	stored := t.Token - interFrame
 	by := float64(stored) / float64(t.Data)

@@ -12,9 +12,7 @@ import (
 // Tables may have more priorities than switches have classes. They cost delay: a flow keeps i·(A+B)
 // of queue, and its round trips, once per which it grows, are as long.
 func TestManyPriorities(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, c := range []struct {
 		settings  string
 		high, low int     // indices, from 1

@@ -18,9 +18,7 @@ const seeds = 4
 // trips, from one packet, which takes milliseconds. With room it begins with its share of what is
 // missing.
 func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, c := range []struct {
 		name             string
 		paper, ours, way float64 // ms; paper's time is at least way times longer
@@ -43,9 +41,7 @@ func TestAdjacentChannelsHandOverSlowly(t *testing.T) {
 // queue to that packet, some hundred where two is right; the link then idles until the estimate has
 // decayed. With patience it does not estimate #flow until its window is a fair share.
 func TestOverestimate(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, c := range []struct {
 		name        string
 		paper, ours float64 // #flow
@@ -79,9 +75,7 @@ func late(t testing.TB, inner, more string, n int, seed uint64) (half float64) {
 // Swift's additive increase is for 150 flows: a latecomer among few gets its share in some hundred
 // round trips. A larger increase costs little, since #flow divides it where flows are many.
 func TestLatecomers(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, n := range []int{4, 9} {
 		for seed := range uint64(2) {
 			paper, ours := late(t, "swift", "", n, seed), late(t, "swift:ai=2", remedies, n, seed)

@@ -91,9 +91,7 @@ func (k takeover) mean(t testing.TB, seeds int) takeover {
 // The intervals contain the results of the same rules in an independently written packet model, and
 // the spread of ours over seeds. Both models send a packet when part of it is within the window.
 func TestModelCheck(t *testing.T) {
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	cases := takeovers(t, "swift", "")
 	for _, c := range []struct {
 		name                             string

@@ -14,7 +14,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
-	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -186,7 +186,7 @@ func additive(flows int) string { return fmt.Sprintf(":ai=%gBDP", (1-0.95)/float
 // their bounds, and the last flow has the whole link again. make fairness runs more seeds and
 // numbers of flows.
 func TestFairShare(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	seed := *seedFlag
 	if seed == 0 {
 		seed = rand.Uint64()

@@ -16,7 +16,7 @@ func TestFlags(t *testing.T) {
 	allowed, err := allowedCPUs()
 	require.NoError(t, err)
 	if len(allowed) < 2 {
-		t.Skip("needs two CPUs")
+		t.Skip("the placements that it tests need two CPUs")
 	}
 	cpus := fmt.Sprintf("%d,%d", allowed[0], allowed[1])
 	s, err := parse([]string{"--quick", "--only", "^busy/", "--cpus", cpus, "-v"})
@@ -51,8 +51,10 @@ func TestFlags(t *testing.T) {
 
 func TestDocument(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "x.json")
-	require.NoError(t, os.WriteFile(file, []byte(`{"test_info": {}, "results": [{"MsgSize": 65536, "BW_average": 2584.3, "MsgRate": 0.041,
-		"percentiles": {"p50": 2.5}, "per_qp": [{"n_iterations": 2932, "BW_average": 366}, {"n_iterations": 311}]}]}`), 0o644))
+	require.NoError(t, os.WriteFile(file, []byte(`{"test_info": {}, "results": [
+		{"MsgSize": 65536, "BW_average": 2584.3, "MsgRate": 0.041,
+		"percentiles": {"p50": 2.5},
+		"per_qp": [{"n_iterations": 2932, "BW_average": 366}, {"n_iterations": 311}]}]}`), 0o644))
 	d, err := read(file)
 	require.NoError(t, err)
 	for f, want := range map[*figure]float64{&goodput: 2584.3, &messages: 0.041, &latency: 2.5,
@@ -80,7 +82,8 @@ func TestDocument(t *testing.T) {
 }
 
 func TestControllers(t *testing.T) {
-	found := controllers(strings.NewReader(`31 24 0:27 / /sys/fs/cgroup rw,relatime shared:1 - tmpfs tmpfs rw,mode=755
+	found := controllers(strings.NewReader(
+		`31 24 0:27 / /sys/fs/cgroup rw,relatime shared:1 - tmpfs tmpfs rw,mode=755
 32 31 0:28 / /sys/fs/cgroup/cpu rw,relatime - cgroup cgroup rw,cpu,cpuacct
 33 31 0:29 / /sys/fs/cgroup/cpuset rw,relatime - cgroup cgroup rw,cpuset
 34 31 0:30 / /sys/fs/cgroup/unified rw,relatime shared:2 master:3 - cgroup2 cgroup2 rw

@@ -44,7 +44,7 @@ echo '{"results": [{"BW_average": 1000, "MsgRate": 1}]}' > "$file"
 func twoCPUs(t *testing.T) {
 	t.Helper()
 	if cpus, err := allowedCPUs(); err != nil || len(cpus) < 2 {
-		t.Skip("needs two CPUs")
+		t.Skip("the placements that it tests need two CPUs")
 	}
 }
 
@@ -79,7 +79,7 @@ func TestHalfACPU(t *testing.T) {
 	b := testBench(t, programOf(t, `cat /proc/self/cgroup > "$(dirname "$0")/groups"
 `+writeResult))
 	if _, err := b.quota(); err != nil {
-		t.Skip(err)
+		t.Skip("the system does not permit a share of a CPU: ", err)
 	}
 	o, err := b.once(t.Context(), on(halfCPU, goodput, large))
 	require.NoError(t, err)

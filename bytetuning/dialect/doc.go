@@ -7,9 +7,8 @@
 // A value that a switch does not support is an error; a parameter that a dialect cannot express is
 // a warning. Parse reads what Render wrote; for SONiC it reads any CONFIG_DB.
 //
-// The syntax is that of vendors' documents and of published configurations. Lines without such a
-// source are left out with a warning; Options.Unverified includes them. No line was tested on a
-// switch.
+// The syntax follows vendors' documents and published configurations. Lines without such a source
+// are left out with a warning; Options.Unverified includes them. No line was tested on a switch.
 //
 // Names of layers and interfaces are validated before they are used in a line. The package imports
 // bytetuning, intent and units. It opens no connection; package live does.

@@ -72,10 +72,12 @@ interface HundredGigE1/0/1
 		{"onyx", "1/1", `
 ##
    interface ethernet 1/1 mtu 9216
-   interface ethernet 1/1 traffic-class 3 congestion-control ecn minimum-absolute 150 maximum-absolute 1500
+   interface ethernet 1/1 traffic-class 3 congestion-control ecn ` +
+			`minimum-absolute 150 maximum-absolute 1500
    interface ethernet 1/1 qos trust L2
    interface ethernet 1/2 qos trust L2
-`, `interface ethernet 1/1 traffic-class 3 congestion-control ecn minimum-absolute 150 maximum-absolute 1500
+`, `interface ethernet 1/1 traffic-class 3 congestion-control ecn ` +
+			`minimum-absolute 150 maximum-absolute 1500
 interface ethernet 1/1 qos trust L2
 `},
 		{"nvue", "swp1", `

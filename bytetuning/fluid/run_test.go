@@ -38,9 +38,7 @@ func endless(n int, delay units.Duration) Config {
 
 // TestConverges checks that flows converge to the fixed point with a feedback delay of 4 µs.
 func TestConverges(t *testing.T) {
-	if race.Short() {
-		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, pmax := range []float64{0.1, 0.01} {
 		for n := 2; n <= 10; n++ {
 			c := endless(n, 4*us)
@@ -61,9 +59,7 @@ func TestConverges(t *testing.T) {
 // TestLimitCycle checks that flows oscillate around the fixed point with a delay of 85 µs. Means
 // and maxima are from an independent integration.
 func TestLimitCycle(t *testing.T) {
-	if race.Short() {
-		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	for _, c := range []struct {
 		n         int
 		mean, max float64
@@ -80,9 +76,7 @@ func TestLimitCycle(t *testing.T) {
 // TestGrowth compares the linear model with the simulation: oscillation starts at the delay at
 // which the roots cross the imaginary axis.
 func TestGrowth(t *testing.T) {
-	if race.Short() {
-		t.Skip("a single goroutine: the race detector takes minutes and cannot find anything")
-	}
+	race.OneGoroutine(t)
 	var at units.Duration // longest delay that is stable
 	for d := 4 * us; d < 85*us; d += us {
 		growth, err := Growth(endless(2, d))

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/bytetuning"
-	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -15,7 +15,7 @@ import (
 // other host, with VoQ for the pauses that the queue of the other host causes, and with NIC-ECN
 // below XOFF for nothing.
 func TestMultiHost(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	run := func(change func(*MultiHost, *bytetuning.Watermark)) *MultiHostRun {
 		m := MultiHostLab(20)
 		m.Settle, m.Period = 5*ms, 5*ms

@@ -9,7 +9,7 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/telemetry"
-	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -60,7 +60,7 @@ func TestMeasure(t *testing.T) {
 // TestPFC pauses earlier with a smaller α. It loses nothing, except with a headroom that links of
 // 100 Gb/s and 1 µs fill: 28 KB, where the paper's grid begins with 25.6.
 func TestPFC(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	run := func(alpha bytetuning.Alpha, headroom units.Bytes) (pauses, lost uint64) {
 		target := short(t, "23to1")
 		var r *Run
@@ -82,7 +82,7 @@ func TestPFC(t *testing.T) {
 // TestTelemetry: the throughput that INT infers from reports, and that polls count, is the actual
 // one; the queue is sampled.
 func TestTelemetry(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	target := short(t, "2to1")
 	exact := measure(t, target, baseline(t, "experience")).Switches[0]
 	// Reports of packets sample the queue only while it is not empty; polls sample it also when it
@@ -108,7 +108,7 @@ func TestTelemetry(t *testing.T) {
 }
 
 func TestLayers(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	target := short(t, "2to1/layers")
 	layers := target.Layers()
 	require.Len(t, layers, 2)
@@ -154,7 +154,7 @@ func TestErrors(t *testing.T) {
 
 // TestTuned: forty evaluations find a better point than the first.
 func TestTuned(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	target := short(t, "2to1")
 	start := bytetuning.Point{baseline(t, "experience")}
 	o := bytetuning.NewObjective()

@@ -116,8 +116,8 @@ func (h *Host) Configure(c *fabric.HostConfig) { c.PCIe, c.Memory = h.pcie, h }
 
 // Write implements fabric.Memory. It returns by how much the write of n bytes to memory takes
 // longer than on PCIe. Without a cache memory carries all bytes; with a cache it carries the recent
-// ratio of the cache's memory traffic to the bytes written. The bandwidth is that at the time of
-// arrival, also for data that have to wait.
+// ratio of the cache's memory traffic to the bytes written. The bandwidth at the time of arrival
+// applies, also to data that have to wait.
 func (h *Host) Write(now units.Time, n units.Bytes) units.Duration {
 	h.now = now
 	share := 1. // memory traffic per byte written

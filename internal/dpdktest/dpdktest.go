@@ -14,7 +14,7 @@ import (
 // memory is the size of the memory that EAL reserves, in MiB; only pages in use are touched.
 const memory = 512
 
-// A Child is what another process does for a test. Its argument is that of Command.
+// A Child is what another process does for a test. It receives the argument of Command.
 type Child func(arg string) error
 
 // childEnv and argEnv make a test binary run a Child instead of its tests.

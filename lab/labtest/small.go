@@ -7,19 +7,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/exchange"
 	"github.com/goroce/goroce/lab/experiment"
 )
-
-// OneGoroutine skips a test of one goroutine under -short and under the race detector.
-func OneGoroutine(t *testing.T) {
-	t.Helper()
-	if race.Short() {
-		t.Skip("one goroutine: the race detector takes minutes and cannot find anything")
-	}
-}
 
 // Small runs experiments at small scale. It requires that the catalogue has them, that every claim
 // judged at that scale has a value, that the verdicts are the committed ones, and that the claims

@@ -13,7 +13,7 @@ import (
 
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/internal/race"
 )
 
 func do(t *testing.T, args ...string) (code int, out, errs string) {
@@ -80,7 +80,7 @@ func TestDryRun(t *testing.T) {
 
 // TestTelemetry checks that a search with telemetry reports its overhead.
 func TestTelemetry(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	dir := t.TempDir()
 	code, out, errs := do(t, "tune", "--target", "fabric:2to1", "--telemetry", "int", "--budget",
 		"1", "--out", dir)

@@ -13,8 +13,8 @@
 // With -R ([Test].CM) each message is a SEND of a queue pair that the RDMA CM connected. Keys then
 // have another form of 56 bytes, there are two more barriers, and there is no "done".
 //
-// Encoding is pure; only a [Session] uses a connection. The protocol is that of perftest 4.5 of
-// Debian 12, whose version is 6.06; newer versions adapt to it. Not supported are the exchange over
+// Encoding is pure; only a [Session] uses a connection. perftest 4.5 of Debian 12 has this
+// protocol, in version 6.06; newer versions adapt to it. Not supported are the exchange over
 // rdma_cm alone (-z), raw Ethernet, XRC and DC, --report-per-port, and peers without a GID.
 //
 // Of this module the package imports internal/connect/lockstep and units.

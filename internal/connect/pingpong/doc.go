@@ -12,6 +12,6 @@
 // give both sides the same options. libibverbs then closes the connection. It reads each message
 // with a single read, so each must be a single write.
 //
-// Encoding is pure; only Connect and Accept use a connection. The protocol is that of rdma-core 44
-// of Debian 12. Of this module the package imports only internal/connect/lockstep.
+// Encoding is pure; only Connect and Accept use a connection. rdma-core 44 of Debian 12 has
+// this protocol. Of this module the package imports only internal/connect/lockstep.
 package pingpong

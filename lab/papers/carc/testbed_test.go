@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/carc"
-	"github.com/goroce/goroce/lab/labtest"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/units"
 )
 
@@ -15,7 +15,7 @@ import (
 // acknowledgements: CREDITs of their own, but for replies to senders that wait, are one for 64
 // messages at most, and the program waits for a round trip at most, the first.
 func TestReturnsRideOnAcknowledgements(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	for _, llc := range []string{"2MiB", "12MiB"} {
 		spec, err := carc.Parse("llc=" + llc)
 		require.NoError(t, err)

@@ -38,25 +38,26 @@ var fig12a = &experiment.Experiment{
 	},
 }
 
-// swiftAt returns the cells that figures 12b and 15 compare.
-func swiftAt(loads ...float64) func(experiment.Scale) []experiment.Cell {
-	var cells []coflowCell
-	for _, l := range loads {
-		cells = append(cells, at(l, baseline), at(l, virtualSwift), at(l, physical), fair(l))
+// swiftAt returns the cells that figures 12b and 15 compare: at small scale only those of one load.
+func swiftAt(small float64) func(experiment.Scale) []experiment.Cell {
+	return func(s experiment.Scale) []experiment.Cell {
+		loads := []float64{load40, load70}
+		if s == experiment.Small {
+			loads = []float64{small}
+		}
+		var cells []coflowCell
+		for _, l := range loads {
+			cells = append(cells, at(l, baseline), at(l, virtualSwift), at(l, physical), fair(l))
+		}
+		return coflowCells(cells...)(s)
 	}
-	return coflowCells(cells...)
 }
 
 // fig12b: coflows at 70 %.
 var fig12b = &experiment.Experiment{
-	ID: "prioplus/fig12b",
-	Cells: func(s experiment.Scale) []experiment.Cell {
-		if s == experiment.Small {
-			return swiftAt(load70)(s)
-		}
-		return swiftAt(load40, load70)(s)
-	},
-	Run: runCoflows,
+	ID:    "prioplus/fig12b",
+	Cells: swiftAt(load70),
+	Run:   runCoflows,
 	Judge: func(r *experiment.Results) {
 		over := func(p experiment.Pool, load float64) float64 {
 			return gain(p, meanCCT, at(load, virtualSwift), at(load, physical), allEight)

@@ -9,14 +9,9 @@ import (
 
 // fig15: tails of the runs of figures 12a and 12b.
 var fig15 = &experiment.Experiment{
-	ID: "prioplus/fig15",
-	Cells: func(s experiment.Scale) []experiment.Cell {
-		if s == experiment.Small {
-			return swiftAt(load40)(s)
-		}
-		return swiftAt(load40, load70)(s)
-	},
-	Run: runCoflows,
+	ID:    "prioplus/fig15",
+	Cells: swiftAt(load40),
+	Run:   runCoflows,
 	Judge: func(r *experiment.Results) {
 		a, b := at(load40, virtualSwift), at(load40, physical)
 		g := func(p experiment.Pool) float64 { return gain(p, tailCCT, a, b, allEight) }

@@ -3,6 +3,7 @@ package prioplus
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"math"
 	"testing"
 	"text/tabwriter"
@@ -61,9 +62,27 @@ func controlled(t *testing.T, flows []sim.Flow, table string, priority func(flow
 // of starts and probes ours leaves no more of the link unused than the model in its one, and gives
 // the highest class no smaller share, within a tenth.
 func TestAgainstNS3Stairs(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	for _, rules := range []string{"", artifactRules} {
 		t.Run("rules"+rules, func(t *testing.T) { compareStairs(t, ns3Table+rules) })
+	}
+}
+
+// draws is the number of draws of starts and probes.
+const draws = 5
+
+// drawn returns the results of draws of the flows on the bottleneck, with starts drawn from 5 µs.
+func drawn(t *testing.T, flows []sim.Flow, until units.Duration) iter.Seq[*sim.Result] {
+	return func(yield func(*sim.Result) bool) {
+		for seed := range uint64(draws) {
+			config := micro(seed+1, until)
+			config.Jitter = 5 * units.Microsecond
+			r, err := config.Run(t.Context(), flows)
+			require.NoError(t, err)
+			if !yield(r) {
+				return
+			}
+		}
 	}
 }
 
@@ -72,12 +91,7 @@ func compareStairs(t *testing.T, table string) {
 	flows = controlled(t, flows, table, func(flow int) int { return priorities[flow] })
 	var mean [7][4]float64
 	var used, first [7]float64 // the maximum of the draws
-	const draws = 5
-	for seed := range uint64(draws) {
-		config := micro(seed+1, 7*units.Millisecond)
-		config.Jitter = 5 * units.Microsecond
-		r, err := config.Run(t.Context(), flows)
-		require.NoError(t, err)
+	for r := range drawn(t, flows, 7*units.Millisecond) {
 		for phase := range mean {
 			end := units.Duration(phase+1) * units.Millisecond
 			var g [4]float64
@@ -85,7 +99,7 @@ func compareStairs(t *testing.T, table string) {
 				g[class] = group(r.Traces[2*class:2*class+2], end-units.Millisecond/2, end) / 1e9
 				mean[phase][class] += g[class] / draws
 			}
-			used[phase] = max(used[phase], sum(g)/config.Capacity()*1e9)
+			used[phase] = max(used[phase], sum(g)/micro(0, 0).Capacity()*1e9)
 			first[phase] = max(first[phase], g[highest(phase)]/sum(g))
 		}
 	}
@@ -162,7 +176,7 @@ func sizedLikeNS3(n int, bytes float64) []sim.Flow {
 // TestAgainstNS3: with the model's rules the same flows give the same use of the link, queue,
 // completion times and fairness as the model, on average over draws.
 func TestAgainstNS3(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	var text bytes.Buffer
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "flows\tlink\tns-3\tqueue (B)\tns-3\tFCT (µs)\tns-3\tJain\tns-3")
@@ -194,26 +208,13 @@ func meanLikeNS3(t *testing.T, there ns3Run) (util, queue, fct, jain float64) {
 		}
 		return there.priorities[flow]
 	})
-	const draws = 5
-	for seed := range uint64(draws) {
-		config := micro(seed+1, 20*units.Millisecond)
-		config.Jitter = 5 * units.Microsecond
-		r, err := config.Run(t.Context(), flows)
-		require.NoError(t, err)
-		first, last := r.Traces[0].Start, units.Duration(0)
-		joined, left := units.Duration(0), units.Forever
+	for r := range drawn(t, flows, 20*units.Millisecond) {
+		first, last, joined, left := labtest.Intervals(t, r.Traces)
 		for _, f := range r.Traces {
-			require.True(t, f.Ended || f.Stop > 0, "a flow did not end")
-			end := f.Finish
-			if f.Stop > 0 {
-				end = f.Stop
-			}
-			first, last = min(first, f.Start), max(last, end)
-			joined, left = max(joined, f.Start), min(left, end)
 			fct += f.FCT().Microseconds() / float64(len(r.Traces)) / draws
 		}
 		util += sim.Goodput(r.Traces).Mean(units.Time(first), units.Time(last)) /
-			config.Capacity() / draws
+			micro(0, 0).Capacity() / draws
 		queue += r.Queues[0].Length.Mean(units.Time(first), units.Time(last)) / draws
 		jain += r.Jain(joined, left) / draws
 	}

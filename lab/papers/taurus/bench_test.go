@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/units"
@@ -16,7 +17,7 @@ import (
 // All but one of those that need two cores, and the limiter's, are left out: `make lab-small` runs
 // them.
 func TestBenchExperimentsAtSmallScale(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(benchExperiments),
 		func(e *experiment.Experiment) bool {
 			return e == fig2ab || e == table2 || e == limiter

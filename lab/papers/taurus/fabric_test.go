@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/units"
@@ -14,7 +15,7 @@ import (
 
 // The quick ones; `make lab-small` runs all.
 func TestFabricExperimentsAtSmallScale(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	labtest.Small(t, []*experiment.Experiment{fig8c, fig9eh, fig12, fig14b})
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/units"
@@ -15,7 +16,7 @@ import (
 
 // All but those of whole networks: `make lab-small` runs them.
 func TestMicroExperimentsAtSmallScale(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	labtest.Small(t, slices.DeleteFunc(slices.Clone(microExperiments),
 		func(e *experiment.Experiment) bool {
 			return e == tokenCC || e == tokenPriority || e == fig3ab

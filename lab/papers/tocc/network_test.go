@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
 )
@@ -95,7 +95,7 @@ func TestClassOfFlow(t *testing.T) {
 
 // Every scheme delivers a flow of every class, and an incast, in a small network.
 func TestSchemes(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	for name := range schemes {
 		t.Run(string(name), func(t *testing.T) {
 			r := run{name, nb100.small(), flows(experiment.Small, webServer, 0.5, 0, 100).mixed()}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
 )
@@ -35,6 +36,6 @@ func TestPairs(t *testing.T) {
 }
 
 func TestTestbedAtSmallScale(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	labtest.Small(t, []*experiment.Experiment{fig10b, fig10f})
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/fabric/workload"
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/experiment"
-	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
@@ -17,7 +17,7 @@ import (
 // Every scheme has the properties of its paper, in the small network whose core carries an eighth
 // of what hosts send.
 func TestTokenSchemes(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	m := oversubscribed(experiment.Small, os100, cacheFollower, 0)
 	m.Traffic.Flows = 100
 	packets := units.Bytes(payload + tocc.PacketWire)

@@ -138,7 +138,7 @@ const slot = "packets leave up to 128 ns late"
 // TestAgainstNS3: through our fabric, transport and algorithms the same scenarios give the same
 // queue, completion times and fairness, within the spread of the other simulator's draws and 10 %.
 func TestAgainstNS3(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	var table bytes.Buffer
 	w := tabwriter.NewWriter(&table, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "algorithm\tscenario\tqueue mean (B)\tns-3\tFCT mean (µs)\tns-3\tJain\tns-3\t")
@@ -207,16 +207,8 @@ func ns3Run(t *testing.T, spec string, scenario []sim.Flow) ourFigures {
 }
 
 func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
-	first, last := r.Traces[0].Start, units.Duration(0) // interval of the queue's mean
-	joined, left := units.Duration(0), units.Forever    // the common interval
+	first, last, joined, left := labtest.Intervals(t, r.Traces)
 	for _, flow := range r.Traces {
-		require.True(t, flow.Ended || flow.Stop > 0, "a flow did not end")
-		end := flow.Finish
-		if flow.Stop > 0 {
-			end = flow.Stop
-		}
-		first, last = min(first, flow.Start), max(last, end)
-		joined, left = max(joined, flow.Start), min(left, end)
 		f.fct += flow.FCT().Microseconds() / float64(len(r.Traces))
 	}
 	f.queue = r.Queues[0].Length.Mean(units.Time(first), units.Time(last))
@@ -227,7 +219,7 @@ func figuresOf(t *testing.T, r *sim.Result) (f ourFigures) {
 // TestWhereNS3IsWrong: two of the other simulator's algorithms that we also have are wrong, as
 // their sources show. Ours must not behave like them.
 func TestWhereNS3IsWrong(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	// Its DCTCP, and D2TCP like it, divides integers: unless all of a window was marked, none of it
 	// counts. So alpha only decays, by 1/256 a round trip, whatever is marked: from 0.01 to less
 	// than 0.0001 in 25 ms. Our alpha is the marked share, and a cut is half of it.

@@ -3,10 +3,11 @@ package cclab
 import (
 	"testing"
 
+	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/lab/labtest"
 )
 
 func TestAllExperimentsAtSmallScale(t *testing.T) {
-	labtest.OneGoroutine(t)
+	race.OneGoroutine(t)
 	labtest.Small(t, Experiments)
 }
