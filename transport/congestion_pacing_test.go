@@ -18,9 +18,9 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// slotOf is the first slot not before t.
-func slotOf(t units.Time) units.Time {
-	return (t + units.Time(pace.Slot) - 1) / units.Time(pace.Slot) * units.Time(pace.Slot)
+// slotOf returns the first slot not before t.
+func slotOf(t units.Time, slot units.Duration) units.Time {
+	return (t + units.Time(slot) - 1) / units.Time(slot) * units.Time(slot)
 }
 
 // departures records when requests leave a.
@@ -58,7 +58,7 @@ func TestPacedPacketsLeaveAtTheirSlots(t *testing.T) {
 	start := p.now
 	a.write(t, b, 20*1024)
 	for k := range 20 {
-		want := slotOf(start.Add(units.Duration(k) * rate.Duration(1024)))
+		want := slotOf(start.Add(units.Duration(k)*rate.Duration(1024)), pace.PacketSlot)
 		if p.now != want {
 			require.Equal(t, want, p.a.Poll(p.now), "packet %d", k)
 			p.now = want
@@ -190,8 +190,8 @@ func TestWaitingPacketIsRetimed(t *testing.T) {
 			want = (*left)[0].Add(c.next)
 		}
 		require.InDelta(t, units.Duration(want).Nanoseconds(),
-			units.Duration((*left)[1]).Nanoseconds(), float64(pace.Slot/units.Nanosecond), "%v",
-			c.high)
+			units.Duration((*left)[1]).Nanoseconds(),
+			float64(pace.PacketSlot/units.Nanosecond), "%v", c.high)
 	}
 }
 
@@ -209,11 +209,12 @@ func TestPollReturnsTheRunningTimersDeadline(t *testing.T) {
 	p.la.tamper = func([]byte) int { return 0 }
 	first := p.now
 	a.write(t, b, 8)
-	require.Equal(t, slotOf(first.Add(wire.AckTimeout(10))), p.a.Poll(p.now))
+	require.Equal(t, slotOf(first.Add(wire.AckTimeout(10)), pace.Slot), p.a.Poll(p.now))
 	p.la.tamper = nil
 	p.now = p.now.Add(units.Millisecond)
 	a.write(t, b, 8)
-	require.Equal(t, slotOf(first.Add(wire.AckTimeout(10))), p.a.Poll(p.now), "the oldest packet's")
+	require.Equal(t, slotOf(first.Add(wire.AckTimeout(10)), pace.Slot), p.a.Poll(p.now),
+		"the oldest packet's")
 	p.await(a, 2)
 	require.Equal(t, idle, p.a.Poll(p.now))
 }
@@ -392,8 +393,7 @@ func TestPacedAndOthersShareAPort(t *testing.T) {
 }
 
 // TestTenThousandPacedQueuePairs: with ten thousand paced queue pairs on one endpoint, a packet
-// leaves more than a slot after its start only if the port was busy; and each queue pair gets its
-// rate.
+// leaves a slot after its start only if the port was busy; and each queue pair gets its rate.
 func TestTenThousandPacedQueuePairs(t *testing.T) {
 	n, span := 10_000, 10*units.Millisecond
 	if race.Short() {
@@ -404,15 +404,13 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 	now := units.Time(0)
 	l, a, qps := busyLine(t, &now, rates)
 	from := now
-	sent, worst, packets := make([]units.Bytes, n), units.Duration(0), 0
+	sent, packets := make([]units.Bytes, n), 0
 	first := make([]units.Time, n)
 	l.sent = func(i int, at units.Time) {
 		start := a.limiter.Started(uint32(qps[i].cong.flow))
-		if d := l.unused(start, at); d >= pace.Slot {
+		if d := l.unused(start, at); d >= pace.PacketSlot {
 			t.Fatalf("%v: a packet with start %v left at %v; the port was idle for %v between",
 				rates[i], start, at, d)
-		} else {
-			worst = max(worst, d)
 		}
 		if first[i] == 0 {
 			first[i] = start
@@ -422,7 +420,7 @@ func TestTenThousandPacedQueuePairs(t *testing.T) {
 		packets++
 	}
 	l.run(a, from.Add(span))
-	t.Logf("%d packets; at most %v late without the port being busy", packets, worst)
+	t.Logf("%d packets", packets)
 	require.Greater(t, packets, int((80*units.Gbps).Bytes(span)/1024))
 	for i, rate := range rates {
 		if first[i] == 0 {
@@ -447,13 +445,14 @@ func BenchmarkPacedQueuePairs(b *testing.B) {
 			}
 			la, lb := newLink("a", 1, &now), newLink("b", 2, &now)
 			la.peer, lb.peer = lb, la
-			l := &line{link: la, sent: func(int, units.Time) {}}
+			resolved := false
+			l := &line{link: la, sent: func(int, units.Time) { resolved = true }}
 			e, qps := pacedFlows(b, l, tell(), randomRates(rand.New(rand.NewPCG(1, 2)), n,
 				8*units.Gbps))
 			peer, err := New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, now)
 			require.NoError(b, err)
 			l.busy = []int{0}
-			for end := tell().Add(units.Millisecond); now.Before(end); tell() {
+			for tell(); !resolved; tell() {
 				e.Poll(now)
 				peer.Poll(now)
 			}

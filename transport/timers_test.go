@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -31,7 +32,7 @@ func TestDestroyedQueuePairLeavesTimersAlone(t *testing.T) {
 	old.qp.Modify(Reset, QPAttr{})
 	at, ok := p.a.timers.Next()
 	require.True(t, ok)
-	require.Equal(t, slotOf(other.qp.loss.rtoAt), at)
+	require.Equal(t, slotOf(other.qp.loss.rtoAt, pace.Slot), at)
 }
 
 // A queue pair that lost a completion and was reset before the endpoint handled that starts afresh.

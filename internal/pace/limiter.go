@@ -9,9 +9,9 @@ import "github.com/goroce/goroce/units"
 //
 // The start of a packet is the finish of the previous one. If the flow had nothing to send, the
 // start is the current time, so idle flows earn no credit. A flow that fell behind because the port
-// was busy with others may catch up at most the time since the previous call of Head, plus one
-// slot, by which the wheel may have delayed it. After a stall of the host (Resume) it may not catch
-// up at all.
+// was busy with others may catch up at most the time since the previous call of Head, and the slot
+// by which the wheel may have delayed it. After a stall of the host (Resume) it may not catch up at
+// all.
 //
 // Rate must be the first call for a flow, except Forget. The caller then calls Wait when the flow
 // has a packet to send, sends one when Head returns the flow, then calls Sent, and Again if there
@@ -48,7 +48,7 @@ const (
 
 // NewLimiter returns a limiter that starts at now.
 func NewLimiter(now units.Time) *Limiter {
-	return &Limiter{wheel: New(now), tick: now, prev: now}
+	return &Limiter{wheel: newWheel(now, 0), tick: now, prev: now}
 }
 
 // Rate sets the rate of flow f; 0 or less pauses it. A waiting packet gets the start that follows
@@ -161,8 +161,8 @@ func (l *Limiter) Leave(f uint32) {
 	w.state = idle
 }
 
-// Started returns the exact start of the last packet of flow f. The wheel released it up to a Slot
-// later, and it left when the port had room and the flow was the head.
+// Started returns the exact start of the last packet of flow f. The wheel released it up to a
+// PacketSlot later, and it left when the port had room and the flow was the head.
 func (l *Limiter) Started(f uint32) units.Time { return l.flows[f].last }
 
 // Next returns the earliest time at which a waiting flow becomes eligible, and false if none waits.
@@ -185,7 +185,7 @@ func (w *flow) start() units.Time { return later(w.finish, w.floor) }
 func (l *Limiter) Resume(now units.Time) { l.prev, l.tick = now, now }
 
 // catchUp returns the earliest start of a flow that continues.
-func (l *Limiter) catchUp() units.Time { return l.prev.Add(-Slot) }
+func (l *Limiter) catchUp() units.Time { return l.prev.Add(-PacketSlot) }
 
 func later(t, u units.Time) units.Time {
 	if t.Before(u) {

@@ -99,7 +99,7 @@ func TestLimiterWorkedExample(t *testing.T) {
 	p.backlog(100*units.Gbps, 50*units.Gbps)
 	var starts, times [2][]units.Time
 	var order []uint32
-	p.run(units.Time(units.Millisecond)+units.Time(pace.Slot), func(d departure) bool {
+	p.run(units.Time(units.Millisecond)+units.Time(pace.PacketSlot), func(d departure) bool {
 		if d.start < units.Time(units.Millisecond) {
 			starts[d.flow] = append(starts[d.flow], d.start)
 			times[d.flow] = append(times[d.flow], d.at)
@@ -109,8 +109,8 @@ func TestLimiterWorkedExample(t *testing.T) {
 	})
 	require.Equal(t, nanoseconds(0, 327.68, 655.36, 983.04), starts[0][:4])
 	require.Equal(t, nanoseconds(0, 655.36), starts[1][:2])
-	require.Equal(t, nanoseconds(0, 384, 768, 1024), times[0][:4])
-	require.Equal(t, nanoseconds(0, 768), times[1][:2])
+	require.Equal(t, nanoseconds(0, 328, 656, 984), times[0][:4])
+	require.Equal(t, nanoseconds(0, 656), times[1][:2])
 	require.Equal(t, []uint32{0, 1, 0, 0, 1, 0}, order[:6],
 		"of two starts at 655.36 the earlier finish")
 	require.Len(t, starts[0], 3052)
@@ -126,19 +126,19 @@ func TestLimiterRateChange(t *testing.T) {
 	}{
 		{"up after the packet", func(p *port) {
 			p.Rate(0, 200*units.Gbps, p.now)
-		}, []float64{0, 384, 512}},
+		}, []float64{0, 328, 496}},
 		{"down after the packet", func(p *port) {
 			p.Rate(0, 50*units.Gbps, p.now)
-		}, []float64{0, 384, 1024}},
+		}, []float64{0, 328, 984}},
 		{"down and up", func(p *port) {
 			p.Rate(0, units.Kbps, p.now)
 			p.Rate(0, 100*units.Gbps, p.now)
-		}, []float64{0, 384, 768}},
-		{"a pause", func(p *port) { p.Rate(0, 0, p.now) }, []float64{0, 384}},
+		}, []float64{0, 328, 656}},
+		{"a pause", func(p *port) { p.Rate(0, 0, p.now) }, []float64{0, 328}},
 		{"a pause and on", func(p *port) {
 			p.Rate(0, 0, p.now)
 			p.Rate(0, 100*units.Gbps, p.now)
-		}, []float64{0, 384, 768}},
+		}, []float64{0, 328, 656}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := &port{Limiter: pace.NewLimiter(0)}
@@ -254,7 +254,8 @@ func TestLimiterFlowsWithoutARate(t *testing.T) {
 	l.Sent(6, length)
 	l.Wait(6, length, units.Time(units.Second))
 	next, _ := l.Next()
-	require.Equal(t, ceil(units.Time(units.Second).Add(units.Gbps.Duration(length)), 0), next)
+	require.Equal(t,
+		ceil(units.Time(units.Second).Add(units.Gbps.Duration(length)), 0, pace.PacketSlot), next)
 	l.Forget(6)
 	l.Forget(1000) // an unknown flow
 	_, some = l.Next()
@@ -271,7 +272,7 @@ func TestLimiterAfterAVeryLongTime(t *testing.T) {
 	l.Head(now)
 	l.Wait(0, length, now)
 	next, _ := l.Next()
-	require.LessOrEqual(t, next.Sub(now), pace.Slot)
+	require.LessOrEqual(t, next.Sub(now), pace.PacketSlot)
 }
 
 // Ten thousand flows of random rates use 95 % of a link. Each gets its rate over a millisecond, or
@@ -306,7 +307,7 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 	p.run(slices.Max(over), func(d departure) bool {
 		packets++
 		worst = max(worst, d.unused)
-		if d.unused >= pace.Slot {
+		if d.unused >= pace.PacketSlot {
 			t.Fatalf("flow %d: a packet of %v left at %v, and the port was idle for %v between",
 				d.flow, d.start, d.at, d.unused)
 		}

@@ -36,20 +36,20 @@ func (p *program) time() (t units.Time) {
 }
 
 // ceil returns the first slot not before t; slots count from origin.
-func ceil(t, origin units.Time) units.Time {
+func ceil(t, origin units.Time, slot units.Duration) units.Time {
 	d := t.Sub(origin)
-	if r := d % pace.Slot; r > 0 {
-		d += pace.Slot - r
+	if r := d % slot; r > 0 {
+		d += slot - r
 	} else {
 		d -= r
 	}
 	return origin.Add(d)
 }
 
-func origin(start units.Time) units.Time {
-	r := start % units.Time(pace.Slot)
+func origin(start units.Time, slot units.Duration) units.Time {
+	r := start % units.Time(slot)
 	if r < 0 {
-		r += units.Time(pace.Slot)
+		r += units.Time(slot)
 	}
 	return start - r
 }
@@ -72,7 +72,7 @@ func fuzz(f *testing.F, check func(t require.TestingT, p program)) {
 // wheelAgrees compares a wheel with a list that is searched every time.
 func wheelAgrees(t require.TestingT, p program) {
 	now := p.time()
-	w, zero := pace.New(now), origin(now)
+	w, zero := pace.New(now), origin(now, pace.Slot)
 	due := map[uint32]units.Time{}
 	ahead := map[uint32]bool{} // was set to a moment to come
 	var before units.Time      // of the timer that Due answered last, in one call after the other
@@ -85,7 +85,7 @@ func wheelAgrees(t require.TestingT, p program) {
 			}
 			at := now.Add(min(d, units.Forever))
 			w.Set(id, at)
-			due[id], ahead[id] = ceil(at, zero), d > 0
+			due[id], ahead[id] = ceil(at, zero, pace.Slot), d > 0
 		case 2:
 			id := uint32(p.byte() % 33) // one of which was never set
 			w.Stop(id)
@@ -164,7 +164,7 @@ func (l *list) eligible() int {
 	first, found := units.Time(0), -1
 	for f := range l.flows {
 		x := &l.flows[f]
-		if !x.backlogged || x.rate == 0 || ceil(l.start(f), l.zero).After(l.tick) {
+		if !x.backlogged || x.rate == 0 || ceil(l.start(f), l.zero, pace.PacketSlot).After(l.tick) {
 			continue
 		}
 		x.mayGo = true
@@ -179,7 +179,7 @@ func (l *list) next(now units.Time) (at units.Time, some bool) {
 	at = now.Add(units.Forever)
 	for f := range l.flows {
 		if x := &l.flows[f]; x.backlogged && x.rate > 0 && !x.mayGo {
-			at, some = units.Earlier(at, ceil(l.start(f), l.zero)), true
+			at, some = units.Earlier(at, ceil(l.start(f), l.zero, pace.PacketSlot)), true
 		}
 	}
 	return at, some
@@ -192,7 +192,7 @@ var rates = [...]units.BitRate{0, 100 * units.Kbps, units.Mbps, 7 * units.Mbps, 
 func limiterAgrees(t require.TestingT, p program) {
 	now := p.time()
 	l := pace.NewLimiter(now)
-	m := &list{prev: now, tick: now, zero: origin(now)}
+	m := &list{prev: now, tick: now, zero: origin(now, pace.PacketSlot)}
 	for f := range m.flows {
 		l.Rate(uint32(f), units.Gbps, now)
 		m.flows[f] = listed{rate: units.Gbps, last: now, finish: now}
@@ -219,7 +219,7 @@ func limiterAgrees(t require.TestingT, p program) {
 				x.finish = x.last.Add(r.Duration(x.size))
 				if was := x.rate; was == 0 {
 					x.floor = now
-				} else if limit := m.prev.Add(-pace.Slot); x.floor.Before(limit) {
+				} else if limit := m.prev.Add(-pace.PacketSlot); x.floor.Before(limit) {
 					x.floor = limit
 				}
 			}
@@ -258,7 +258,7 @@ func limiterAgrees(t require.TestingT, p program) {
 				require.Equal(t, x.last, l.Started(got))
 				x.backlogged, x.mayGo = false, false
 				if budget%7 != 0 {
-					x.head, x.floor, x.backlogged = size(), m.prev.Add(-pace.Slot), true
+					x.head, x.floor, x.backlogged = size(), m.prev.Add(-pace.PacketSlot), true
 					l.Again(got, x.head)
 				}
 			}

@@ -3,17 +3,21 @@ package pace
 import "github.com/goroce/goroce/units"
 
 // Slot is the resolution of a Wheel: a timer is due at the first multiple of Slot that is not
-// before the timer's time.
-const Slot = 128 * units.Nanosecond
+// before the timer's time. PacketSlot is that of a Limiter, a tenth of a frame of 1 KB at 100 Gb/s.
+const (
+	PacketSlot = 8 * units.Nanosecond
+	Slot       = PacketSlot << timerShift
 
-// The wheel has a slot for each of the next 524.288 µs, a bucket for each such block of the next
-// 537 ms, and one bucket for everything later.
+	timerShift = 4
+)
+
+// The wheel has a slot for each of the next 4096 Slots (524 µs), a bucket for each such block of
+// the next 1024 blocks (537 ms), and one bucket for everything later.
 const (
 	slotBits   = 12
 	bucketBits = 10
 	slots      = 1 << slotBits
 	buckets    = 1 << bucketBits
-	block      = slots * Slot
 )
 
 // Wheel is a set of timers, at most one per number, ordered by the slot in which they are due. It
@@ -26,6 +30,7 @@ type Wheel struct {
 	nodes []node     // timer i has node i+1; index none is unused
 	now   uint64     // the block of slots, counted from the wheel's start
 	start units.Time // start of that block
+	shift uint8      // a slot is PacketSlot times two to this power
 
 	slots    [slots]int32 // heads of rings, for the current block
 	inSlots  bitmap
@@ -51,13 +56,18 @@ type node struct {
 }
 
 // New returns a wheel that starts at now.
-func New(now units.Time) *Wheel {
-	into := now % units.Time(Slot)
+func New(now units.Time) *Wheel { return newWheel(now, timerShift) }
+
+func newWheel(now units.Time, shift uint8) *Wheel {
+	into := now % units.Time(PacketSlot<<shift)
 	if into < 0 {
-		into += units.Time(Slot)
+		into += units.Time(PacketSlot << shift)
 	}
-	return &Wheel{start: now - into, nodes: make([]node, 1)}
+	return &Wheel{start: now - into, shift: shift, nodes: make([]node, 1)}
 }
+
+// block returns the length of a block.
+func (w *Wheel) block() units.Duration { return slots * PacketSlot << w.shift }
 
 // Set sets or moves timer id to a time. A time that has passed means now; one later than
 // units.Forever from now means that.
@@ -156,14 +166,14 @@ func (w *Wheel) find() {
 
 // advance moves to the block of a time. No timer is due until then, so none is linked before.
 func (w *Wheel) advance(now units.Time) {
-	if d := now.Sub(w.start); d >= block {
-		w.enter(w.now + uint64(d/block))
+	if d := now.Sub(w.start); d >= w.block() {
+		w.enter(w.now + uint64(d/w.block()))
 	}
 }
 
 // enter makes b the current block, whose timers are kept in slots. No timer may be linked before b.
 func (w *Wheel) enter(b uint64) {
-	w.start = w.start.Add(units.Duration(b-w.now) * block)
+	w.start = w.start.Add(units.Duration(b-w.now) * w.block())
 	far := b>>bucketBits != w.now>>bucketBits
 	w.now = b
 	for far && w.overflow != none {
@@ -255,10 +265,10 @@ func (w *Wheel) slotOf(at units.Time) uint64 {
 	if d <= 0 {
 		return first
 	}
-	return first + uint64(d-1)/uint64(Slot) + 1
+	return first + uint64(d-1)/uint64(PacketSlot)>>w.shift + 1
 }
 
 // timeOf returns the time of a slot, which must not be before the current block.
 func (w *Wheel) timeOf(slot uint64) units.Time {
-	return w.start.Add(units.Duration(slot-w.now<<slotBits) * Slot)
+	return w.start.Add(units.Duration(slot-w.now<<slotBits) * PacketSlot << w.shift)
 }

@@ -86,7 +86,7 @@ func TestWheelBucketInOrder(t *testing.T) {
 		for id := range 300 { // the first of all moves, or stops
 			first, _ := w.Next()
 			for k, at := range want {
-				if ceil(at, 0) == first {
+				if ceil(at, 0, pace.Slot) == first {
 					if want[k] += units.Time(200 * us); id%3 == 0 {
 						w.Stop(uint32(k))
 						want[k] = units.Time(2 * far)
@@ -100,7 +100,7 @@ func TestWheelBucketInOrder(t *testing.T) {
 			require.True(t, some)
 			id, due := w.Due(now)
 			require.True(t, due)
-			require.Equal(t, ceil(want[id], 0), now)
+			require.Equal(t, ceil(want[id], 0, pace.Slot), now)
 			want[id] = 0
 		}
 		_, some := w.Next()

@@ -37,12 +37,12 @@ var mixes = []mixed{
 // own in the same buffer.
 var case3 = &experiment.Experiment{
 	ID:    "bytetuning/case3",
-	Seeds: oneSeed,
+	Seeds: func(s experiment.Scale) int { return experiment.At(s, 3, 2) },
 	Cells: func(experiment.Scale) []experiment.Cell { return experiment.Sweep("%v", mixes...) },
 	Run:   runCase3,
 	Judge: func(r *experiment.Results) {
-		rdma := func(name string) float64 { return r.Cell(name).Values("rdma")[0] }
-		tcp := func(name string) float64 { return r.Cell(name).Values("tcp")[0] }
+		rdma := func(name string) float64 { return r.Cell(name).Values("rdma").Mean() }
+		tcp := func(name string) float64 { return r.Cell(name).Values("tcp").Mean() }
 		r.Claim("drop", rdma("50:50")/rdma("alone"))
 		r.Claim("more-than-its-share", (rdma("alone")-rdma("50:50"))/tcp("50:50"))
 		r.Claim("wrr", tcp("99:1")/(tcp("99:1")+rdma("99:1")))
@@ -58,7 +58,7 @@ var case3 = &experiment.Experiment{
 				"longest (KB)"}}
 		for _, c := range r.Cells() {
 			c.Series("rdma").Scaled(1e3, 1e-9).Draw(f, c.Name)
-			v := func(name string) float64 { return c.Values(name)[0] }
+			v := func(name string) float64 { return c.Values(name).Mean() }
 			t.Row(c.Name, v("rdma")/1e9, v("tcp")/1e9, v("marked")/1e3, v("pauses")/1e3,
 				v("lost")/1e3, v("queue")/1e3, v("longest")/1e3)
 		}

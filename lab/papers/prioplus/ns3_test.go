@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/internal/race"
+	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/lab/labtest"
 	"github.com/goroce/goroce/sim"
 	"github.com/goroce/goroce/units"
@@ -131,9 +132,17 @@ type ns3Spread struct{ low, high float64 }
 
 func (s ns3Spread) String() string { return fmt.Sprintf("%.4g..%.4g", s.low, s.high) }
 
-// within reports whether x is within the spread, and 5 % beyond it: the model's packets, and what
-// is random in it, differ a little from ours.
-func (s ns3Spread) within(x float64) bool { return x >= 0.95*s.low && x <= 1.05*s.high }
+// agrees reports whether the mean of our draws is within the spread, and 5 % and two standard
+// errors beyond it: the model's packets, and what is random in it, differ a little from ours.
+func (s ns3Spread) agrees(ours experiment.Values) bool {
+	mean, squares := ours.Mean(), 0.
+	for _, x := range ours {
+		squares += (x - mean) * (x - mean)
+	}
+	n := float64(len(ours))
+	more := 2 * math.Sqrt(squares/(n-1)/n)
+	return mean >= 0.95*s.low-more && mean <= 1.05*s.high+more
+}
 
 // ns3Run is a run of the model: the used part of the link, the mean queue (bytes on the link), the
 // mean completion time (µs), and Jain's index of what arrived while all flows ran.
@@ -184,24 +193,25 @@ func TestAgainstNS3(t *testing.T) {
 		if race.Short() && i > 0 { // one is enough for the race detector
 			continue
 		}
-		util, queue, fct, jain := meanLikeNS3(t, there)
+		util, queue, fct, jain := likeNS3(t, there)
 		for _, f := range []struct {
 			name  string
-			ours  float64
+			ours  experiment.Values
 			their ns3Spread
 		}{{"use of the link", util, there.util}, {"queue", queue, there.queue},
 			{"completion time", fct, there.fct}, {"Jain", jain, there.jain}} {
-			assert.True(t, f.their.within(f.ours), "%s, %s: %g, ns-3 %v", there.name, f.name,
+			assert.True(t, f.their.agrees(f.ours), "%s, %s: %.4g, ns-3 %v", there.name, f.name,
 				f.ours, f.their)
 		}
-		fmt.Fprintf(w, "%s\t%.3f\t%v\t%.0f\t%v\t%.0f\t%v\t%.3f\t%v\n", there.name, util, there.util,
-			queue, there.queue, fct, there.fct, jain, there.jain)
+		fmt.Fprintf(w, "%s\t%.3f\t%v\t%.0f\t%v\t%.0f\t%v\t%.3f\t%v\n", there.name, util.Mean(),
+			there.util, queue.Mean(), there.queue, fct.Mean(), there.fct, jain.Mean(), there.jain)
 	}
 	require.NoError(t, w.Flush())
 	t.Log("\n" + text.String())
 }
 
-func meanLikeNS3(t *testing.T, there ns3Run) (util, queue, fct, jain float64) {
+// likeNS3 returns the results of each draw.
+func likeNS3(t *testing.T, there ns3Run) (util, queue, fct, jain experiment.Values) {
 	flows := controlled(t, there.flows, ns3Table+artifactRules, func(flow int) int {
 		if there.priorities == nil {
 			return 2
@@ -210,13 +220,15 @@ func meanLikeNS3(t *testing.T, there ns3Run) (util, queue, fct, jain float64) {
 	})
 	for r := range drawn(t, flows, 20*units.Millisecond) {
 		first, last, joined, left := labtest.Intervals(t, r.Traces)
+		from, to := units.Time(first), units.Time(last)
+		var times experiment.Values
 		for _, f := range r.Traces {
-			fct += f.FCT().Microseconds() / float64(len(r.Traces)) / draws
+			times = append(times, f.FCT().Microseconds())
 		}
-		util += sim.Goodput(r.Traces).Mean(units.Time(first), units.Time(last)) /
-			micro(0, 0).Capacity() / draws
-		queue += r.Queues[0].Length.Mean(units.Time(first), units.Time(last)) / draws
-		jain += r.Jain(joined, left) / draws
+		util = append(util, sim.Goodput(r.Traces).Mean(from, to)/micro(0, 0).Capacity())
+		queue = append(queue, r.Queues[0].Length.Mean(from, to))
+		fct = append(fct, times.Mean())
+		jain = append(jain, r.Jain(joined, left))
 	}
 	return util, queue, fct, jain
 }

@@ -274,7 +274,7 @@ func shapeExample(j *experiment.Job) {
 		l.Rate(uint32(f), rate, 0)
 		l.Wait(uint32(f), mtu, 0)
 	}
-	for now := units.Time(0); now.Before(units.Time(us + pace.Slot)); now, _ = l.Next() {
+	for now := units.Time(0); now.Before(units.Time(us + pace.PacketSlot)); now, _ = l.Next() {
 		for f, some := l.Head(now); some; f, some = l.Head(now) {
 			l.Sent(f, mtu)
 			if l.Started(f).Before(units.Time(us)) {

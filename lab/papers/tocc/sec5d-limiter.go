@@ -35,12 +35,16 @@ var sec5dLimiter = &experiment.Experiment{
 	},
 	Run: func(j *experiment.Job) error {
 		c := j.Params.(limiterCell)
-		spec, err := tocc.Parse(fmt.Sprintf("unsch=0B,cc=none,k=%dB", int64(c.K)))
+		config := eightToOne(j, experiment.At(j.Scale, 5*units.Millisecond, units.Millisecond))
+		config.Rate, config.Jitter, config.Place, config.Tokens = 100*units.Gbps, 0, nil, tokens
+		// A BDP on the wire. The default window is as much payload; the difference, 4 packets,
+		// would stay in the queue.
+		window := pathOf(config).BDP() * payload / packet
+		spec, err := tocc.Parse(fmt.Sprintf("unsch=0B,cc=none,k=%dB,window=%dB", int64(c.K),
+			int64(window)))
 		if err != nil {
 			return err
 		}
-		config := eightToOne(j, experiment.At(j.Scale, 5*units.Millisecond, units.Millisecond))
-		config.Rate, config.Jitter, config.Place, config.Tokens = 100*units.Gbps, 0, nil, tokens
 		config.Delay = (baseRTT - config.Rate.Duration(2*(packet+4+sim.Overhead))) / 4
 		if config.Switch, err = tokenSwitch(spec, pathOf(config), tokenMarking{}, 0); err != nil {
 			return err

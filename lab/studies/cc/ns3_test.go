@@ -125,15 +125,8 @@ var missed = map[string]string{
 	// There the first flow, alone, grows its window without limit, and keeps the larger share when
 	// the second one joins. Without our rule against that, the queue is 84.6 KB and Jain's index
 	// 0.93.
-	"ledbat/conv2/queue":    "our windows do not grow while they are not used",
-	"hpcc/conv2/queue":      slot,
-	"hpcc/joinleave4/queue": slot,
+	"ledbat/conv2/queue": "our windows do not grow while they are not used",
 }
-
-// A few paced flows queue where packets coincide. Ours leave up to a slot of pace's wheel late,
-// which is longer than a packet. With slots of 8 ns instead of 128 the queues are 707 and 1445 B,
-// within the tolerance.
-const slot = "packets leave up to 128 ns late"
 
 // TestAgainstNS3: through our fabric, transport and algorithms the same scenarios give the same
 // queue, completion times and fairness, within the spread of the other simulator's draws and 10 %.
