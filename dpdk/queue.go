@@ -21,6 +21,8 @@ type Queue struct {
 	tx    []uint16 // hardware queue of each class
 	info  packet.Info
 	guard *ethdev.Guard // of a memif, else nil
+	// atOnce reports whether the driver's bursts do not block.
+	atOnce bool
 
 	stamps *ethdev.Stamps // nil: frames carry no time of arrival
 	clock  deviceClock
@@ -44,6 +46,8 @@ func (d *Device) makeQueues() {
 			rx:   d.shape.rx(i),
 			tx:   d.shape.tx(i),
 			info: d.info,
+
+			atOnce: d.url.Scheme == Loop || d.url.Scheme == Memif || d.url.Scheme == Null,
 
 			device:  d,
 			removal: d.removal,
@@ -91,7 +95,12 @@ func (q *Queue) Recv(bufs []packet.Buf) int {
 		_ = q.device.alive() // closes Removed
 		return 0
 	}
-	n := q.port.RxBurst(q.rx, &q.burst, min(len(bufs), mbuf.Max), q.guard, q.stamps, &q.lost)
+	n := min(len(bufs), mbuf.Max)
+	if q.atOnce {
+		n = q.port.RxBurstAtOnce(q.rx, &q.burst, n, q.guard, q.stamps, &q.lost)
+	} else {
+		n = q.port.RxBurst(q.rx, &q.burst, n, q.guard, q.stamps, &q.lost)
+	}
 	q.received(bufs[:n])
 	if q.lost != q.chained.Load() {
 		q.chained.Store(q.lost)
@@ -112,7 +121,12 @@ func (q *Queue) Send(class packet.Class, bufs []packet.Buf) int {
 	for done < len(bufs) {
 		n := min(len(bufs)-done, mbuf.Max)
 		q.describe(bufs[done : done+n])
-		sent := q.port.TxBurst(tx, &q.burst, n, q.guard)
+		sent := 0
+		if q.atOnce {
+			sent = q.port.TxBurstAtOnce(tx, &q.burst, n, q.guard)
+		} else {
+			sent = q.port.TxBurst(tx, &q.burst, n, q.guard)
+		}
 		done += sent
 		if sent < n {
 			break
