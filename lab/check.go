@@ -12,6 +12,7 @@ import (
 	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/lab/check"
 	"github.com/goroce/goroce/lab/claims"
+	"github.com/goroce/goroce/lab/runner"
 )
 
 // checkFlags are the flags of lab check.
@@ -34,14 +35,19 @@ it checks the papers that DIR/COMPLETE lists. It fails when
   - a claim has no committed verdict, or a verdict has no claim or no reason;
   - a result is missing, lacks a claim, or has one that the catalogue does not have;
   - a verdict does not follow from its value;
+  - a result of full scale is stale: the set-up has changed since, or what the code computes at
+    small scale, and DIR/STALE does not list it;
+  - a result of small scale was computed by code that computes something else than the committed
+    digests say (lab/claims/behaviour.yaml);
   - at small scale, a claim that compares schemes holds as well with their results exchanged, and
     the catalogue does not say why (holds_exchanged), or says so without need.
 
 A claim whose verdict has machine: true measures the machine that runs it; any outcome agrees.
 
-check --update writes the results' verdicts over the committed ones. A verdict that stays keeps its
-reason. A new verdict that does not hold takes the run's note as its reason: review it before
-committing.
+check --update writes the results' verdicts over the committed ones, the digests of small scale over
+lab/claims/behaviour.yaml, and, in a directory with a file COMPLETE, the list STALE. A verdict that
+stays keeps its reason. A new verdict that does not hold takes the run's note as its reason: review
+it before committing.
 
   lab check                                     the results of full scale, docs/lab
   lab check '*' --dir .cache/lab-small          those of make lab-small
@@ -76,6 +82,11 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 	}
 	problems := l.Catalogue.CheckVerdicts()
 	problems = append(problems, check.Results(l.Catalogue, f.dir, experiments)...)
+	stale, err := check.Stale(f.dir, experiments, l.setup)
+	if err != nil {
+		return err
+	}
+	problems = append(problems, stale...)
 	for _, p := range problems {
 		fmt.Fprintln(l.out, p)
 	}
@@ -87,6 +98,11 @@ func (l *lab) check(patterns []string, f checkFlags) error {
 		return fmt.Errorf("results of %s in %s: problems: %d\n"+
 			"lab: to accept verdicts that changed: bin/lab check --update --dir %s '%s'",
 			what, f.dir, len(problems), f.dir, strings.Join(patterns, "' '"))
+	}
+	if count, err := check.CountStale(f.dir); err != nil {
+		return err
+	} else if count != "" {
+		fmt.Fprintln(l.out, count)
 	}
 	fmt.Fprintf(l.out, "results of %s in %s: complete, and as expected\n", what, f.dir)
 	return nil
@@ -101,7 +117,15 @@ func (l *lab) readVerdicts(f checkFlags) error {
 		}
 		return nil
 	}
-	return l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
+	if err := l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts)); err != nil {
+		return err
+	}
+	return l.Catalogue.ReadBehaviour(f.behaviour())
+}
+
+// behaviour returns the path of the committed digests, which is beside the verdicts.
+func (f checkFlags) behaviour() string {
+	return filepath.Join(filepath.Dir(f.verdicts), "behaviour.yaml")
 }
 
 // checked returns the experiments that patterns match, and the patterns. Without patterns it takes
@@ -136,8 +160,30 @@ func (l *lab) update(experiments []*claims.Experiment, f checkFlags) error {
 			return errors.Join(bad, err)
 		}
 	}
-	if bad != nil {
-		return bad
+	bad = errors.Join(bad, l.Catalogue.WriteBehaviour(f.behaviour()))
+	if bad == nil {
+		bad = l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
 	}
-	return l.Catalogue.ReadVerdicts(os.DirFS(f.verdicts))
+	if papers, err := check.Complete(f.dir); bad == nil && err == nil {
+		all, err := l.Catalogue.Match(papers...)
+		if err != nil {
+			return err
+		}
+		return check.UpdateStale(f.dir, all, l.setup)
+	}
+	return bad
+}
+
+// setup returns the digest of the set-up that an experiment has now, with the scale and the seeds
+// of a result.
+func (l *lab) setup(e *claims.Experiment, r *claims.Result) (string, error) {
+	x := l.code(e)
+	if x == nil {
+		return "", nil
+	}
+	p, err := runner.PlanWith(x, r.Scale, r.Seeds)
+	if err != nil {
+		return "", err
+	}
+	return p.Setup(), nil
 }

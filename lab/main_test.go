@@ -277,12 +277,56 @@ func TestCommittedResults(t *testing.T) {
 	require.NoError(t, err)
 	papers, err := check.Complete(dir)
 	require.NoError(t, err)
-	experiments, err := c.Match(papers...)
+	all, err := c.Match(papers...)
 	require.NoError(t, err)
-	assert.Len(t, experiments, len(c.Experiments), "all papers are complete")
-	for _, p := range check.Results(c, dir, experiments) {
+	assert.Len(t, all, len(c.Experiments), "all papers are complete")
+	for _, p := range check.Results(c, dir, all) {
 		t.Error(p)
 	}
+	l := &lab{Lab: report.Lab{Catalogue: c, Experiments: experiments()}}
+	stale, err := check.Stale(dir, all, l.setup)
+	require.NoError(t, err)
+	for _, p := range stale {
+		t.Error(p)
+	}
+}
+
+// TestStaleResults: a result of full scale is stale if its set-up has changed, or what the code
+// computes. STALE must list such results, and no others.
+func TestStaleResults(t *testing.T) {
+	results, beside := t.TempDir(), t.TempDir()
+	verdicts := filepath.Join(beside, "verdicts")
+	require.NoError(t, os.Mkdir(verdicts, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(verdicts, "demo.yaml"),
+		verdictsOnDice(t)["demo.yaml"].Data, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(results, "COMPLETE"), []byte("demo\n"), 0o644))
+	dice := *labtest.Dice
+	s := newShell(t, &dice)
+	s.Catalogue.Experiments = s.Catalogue.Experiments[:1]
+	code, _, errs := s.do(t.Context(), "run", "demo", "--scale", "full", "--out", results)
+	require.Zero(t, code, errs)
+	checks := func(exit int, want string) {
+		t.Helper()
+		code, out, errs := s.do(t.Context(), "check", "--dir", results, "--verdicts", verdicts)
+		assert.Equal(t, exit, code, out+errs)
+		assert.Contains(t, out, want)
+	}
+	checks(0, "complete, and as expected")
+	cells := dice.Cells
+	dice.Cells = func(s experiment.Scale) []experiment.Cell { return cells(s)[:1] }
+	checks(cli.Failed, "demo/dice: stale: the set-up has changed")
+	dice.Cells = cells
+	checks(0, "complete, and as expected")
+	require.NoError(t, os.WriteFile(filepath.Join(beside, "behaviour.yaml"),
+		[]byte("demo/dice: 0123456789ab\n"), 0o644))
+	checks(cli.Failed, "demo/dice: stale: the code computes something else at small scale")
+
+	code, _, errs = s.do(t.Context(), "check", "--update", "--dir", results, "--verdicts", verdicts)
+	require.Zero(t, code, errs)
+	checks(0, "stale: 1 results, which "+filepath.Join(results, "STALE")+" lists")
+	require.NoError(t, os.WriteFile(filepath.Join(beside, "behaviour.yaml"),
+		[]byte("demo/dice: 41e4c683b6d4\n"), 0o644))
+	checks(cli.Failed, "STALE lists it, and it is not stale")
 }
 
 // TestPageOfCommittedResults: the page of all results, without its figures, is at most 1.5 MB.

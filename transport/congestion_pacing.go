@@ -27,7 +27,7 @@ func (cong *congestion) setRate(rate units.BitRate) {
 		return
 	}
 	if e.limiter == nil {
-		e.limiter = pace.NewLimiter(e.now)
+		e.limiter = pace.NewLimiter(e.now, pace.PacketSlot)
 	}
 	e.limiter.Rate(f, rate, e.now)
 	if rate == 0 {

@@ -36,7 +36,7 @@ const pacerFlow = 0
 // tokens that are due.
 func (t *tokenPacer) queue(a *admission, now units.Time) {
 	if t.pacer == nil {
-		t.pacer = pace.NewLimiter(now)
+		t.pacer = pace.NewLimiter(now, pace.PacketSlot)
 		t.pacer.Rate(pacerFlow, t.ep.tokenRate(), now)
 	}
 	if room := min(a.granter.QueueCapacity(), maxTokenQueue); room > 0 {

@@ -4,8 +4,8 @@
 // A Wheel rounds each timer up to a slot of 128 ns and always knows the next non-empty slot. A
 // Limiter is WF²Q+ (Bennett and Zhang, IEEE/ACM ToN 1997) with real time instead of virtual time.
 // Flows whose next packet may not start yet wait in the wheel; among the eligible flows, the one
-// with the earliest finish time is the head. The wheel, whose slots are 8 ns here, only delays the
-// release of a packet: each start time is computed from the exact previous one, so rates do not
+// with the earliest finish time is the head. The wheel, whose slots may be 8 ns here, only delays
+// the release of a packet: each start time is computed from the exact previous one, so rates do not
 // drift.
 //
 // A window takes precedence over a rate (TAURUS section 4.1 has both): a flow whose window is

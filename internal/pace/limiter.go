@@ -20,6 +20,7 @@ type Limiter struct {
 	wheel *Wheel
 	flows []flow
 	ready ready
+	slot  units.Duration // of the wheel
 	// tick is the time of the last call of Head, prev that of the one before. Calls at the same
 	// time count as one.
 	tick, prev units.Time
@@ -46,9 +47,13 @@ const (
 	eligible              // may send, in the ready heap
 )
 
-// NewLimiter returns a limiter that starts at now.
-func NewLimiter(now units.Time) *Limiter {
-	return &Limiter{wheel: newWheel(now, 0), tick: now, prev: now}
+// NewLimiter returns a limiter that starts at now. The slot is PacketSlot or Slot.
+func NewLimiter(now units.Time, slot units.Duration) *Limiter {
+	shift := uint8(0)
+	if slot == Slot {
+		shift = timerShift
+	}
+	return &Limiter{wheel: newWheel(now, shift), slot: slot, tick: now, prev: now}
 }
 
 // Rate sets the rate of flow f; 0 or less pauses it. A waiting packet gets the start that follows
@@ -162,7 +167,7 @@ func (l *Limiter) Leave(f uint32) {
 }
 
 // Started returns the exact start of the last packet of flow f. The wheel released it up to a
-// PacketSlot later, and it left when the port had room and the flow was the head.
+// slot later, and it left when the port had room and the flow was the head.
 func (l *Limiter) Started(f uint32) units.Time { return l.flows[f].last }
 
 // Next returns the earliest time at which a waiting flow becomes eligible, and false if none waits.
@@ -185,7 +190,7 @@ func (w *flow) start() units.Time { return later(w.finish, w.floor) }
 func (l *Limiter) Resume(now units.Time) { l.prev, l.tick = now, now }
 
 // catchUp returns the earliest start of a flow that continues.
-func (l *Limiter) catchUp() units.Time { return l.prev.Add(-PacketSlot) }
+func (l *Limiter) catchUp() units.Time { return l.prev.Add(-l.slot) }
 
 func later(t, u units.Time) units.Time {
 	if t.Before(u) {

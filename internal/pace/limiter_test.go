@@ -95,7 +95,7 @@ func nanoseconds(ts ...float64) (out []units.Time) {
 
 // With two flows of 100 and 50 Gb/s the starts are exact; the wheel rounds releases up.
 func TestLimiterWorkedExample(t *testing.T) {
-	p := &port{Limiter: pace.NewLimiter(0)}
+	p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot)}
 	p.backlog(100*units.Gbps, 50*units.Gbps)
 	var starts, times [2][]units.Time
 	var order []uint32
@@ -141,7 +141,7 @@ func TestLimiterRateChange(t *testing.T) {
 		}, []float64{0, 328, 656}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &port{Limiter: pace.NewLimiter(0)}
+			p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot)}
 			p.backlog(100 * units.Gbps)
 			var got []units.Time
 			p.run(units.Time(2*us), func(d departure) bool {
@@ -157,7 +157,7 @@ func TestLimiterRateChange(t *testing.T) {
 
 // A packet in the wheel is rescheduled when the rate rises.
 func TestLimiterRateRisesWhileAPacketWaits(t *testing.T) {
-	p := &port{Limiter: pace.NewLimiter(0)}
+	p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot)}
 	p.backlog(100 * units.Kbps)
 	n := 0
 	p.run(units.Time(us), func(departure) bool { n++; return true })
@@ -200,7 +200,7 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			p := &port{Limiter: pace.NewLimiter(0)}
+			p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot)}
 			p.backlog(rate)
 			p.run(units.Time(us), func(departure) bool { return true })
 			c.gap(p)
@@ -216,7 +216,7 @@ func TestLimiterGivesNoBursts(t *testing.T) {
 
 // A fast flow keeps its rate although polls are rare.
 func TestLimiterCatchesUpSinceThePollBefore(t *testing.T) {
-	l := pace.NewLimiter(0)
+	l := pace.NewLimiter(0, pace.PacketSlot)
 	l.Rate(0, 400*units.Gbps, 0)
 	l.Wait(0, length, 0)
 	n := 0
@@ -232,7 +232,7 @@ func TestLimiterCatchesUpSinceThePollBefore(t *testing.T) {
 
 // A packet sent without Wait counts, and a flow without a rate waits for one.
 func TestLimiterFlowsWithoutARate(t *testing.T) {
-	l := pace.NewLimiter(0)
+	l := pace.NewLimiter(0, pace.PacketSlot)
 	l.Rate(5, 0, 0)
 	l.Wait(5, length, 0)
 	l.Wait(5, length, 0)
@@ -264,7 +264,7 @@ func TestLimiterFlowsWithoutARate(t *testing.T) {
 
 // A finish of a hundred days ago, which has wrapped into the future, does not delay a flow.
 func TestLimiterAfterAVeryLongTime(t *testing.T) {
-	l := pace.NewLimiter(0)
+	l := pace.NewLimiter(0, pace.PacketSlot)
 	l.Rate(0, units.Gbps, 0)
 	l.Sent(0, length)
 	now := units.Time(0).Add(units.Forever).Add(units.Forever).Add(units.Second)
@@ -296,7 +296,7 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 	for f := range rates {
 		rates[f] = units.BitRate(float64(rates[f]) * 0.95 * float64(link) / sum)
 	}
-	p := &port{Limiter: pace.NewLimiter(0), link: link}
+	p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot), link: link}
 	p.backlog(rates...)
 	over, sent := make([]units.Time, n), make([]int, n)
 	last := make([]units.Time, n)
@@ -329,7 +329,7 @@ func TestLimiterTenThousandFlows(t *testing.T) {
 }
 
 func TestLimiterDoesNotAllocate(t *testing.T) {
-	p := &port{Limiter: pace.NewLimiter(0)}
+	p := &port{Limiter: pace.NewLimiter(0, pace.PacketSlot)}
 	p.backlog(slices.Repeat([]units.BitRate{units.Gbps}, 1000)...)
 	p.idle = make([]gap, 0, 1<<20)
 	round := func() { p.run(p.now.Add(100*us), func(departure) bool { return true }) }
@@ -343,7 +343,7 @@ func BenchmarkLimiter(b *testing.B) {
 	for _, n := range []int{1, 100, 10_000, 100_000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			const link = 400 * units.Gbps
-			l, now := pace.NewLimiter(0), units.Time(0)
+			l, now := pace.NewLimiter(0, pace.PacketSlot), units.Time(0)
 			r := rand.New(rand.NewPCG(1, 2))
 			for f := range uint32(n) {
 				l.Rate(f, link/units.BitRate(n)*units.BitRate(50+r.IntN(100))/100, 0)

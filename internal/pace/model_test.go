@@ -143,6 +143,7 @@ type list struct {
 	flows      [8]listed
 	prev, tick units.Time
 	zero       units.Time
+	slot       units.Duration
 }
 
 type listed struct {
@@ -164,7 +165,7 @@ func (l *list) eligible() int {
 	first, found := units.Time(0), -1
 	for f := range l.flows {
 		x := &l.flows[f]
-		if !x.backlogged || x.rate == 0 || ceil(l.start(f), l.zero, pace.PacketSlot).After(l.tick) {
+		if !x.backlogged || x.rate == 0 || ceil(l.start(f), l.zero, l.slot).After(l.tick) {
 			continue
 		}
 		x.mayGo = true
@@ -179,7 +180,7 @@ func (l *list) next(now units.Time) (at units.Time, some bool) {
 	at = now.Add(units.Forever)
 	for f := range l.flows {
 		if x := &l.flows[f]; x.backlogged && x.rate > 0 && !x.mayGo {
-			at, some = units.Earlier(at, ceil(l.start(f), l.zero, pace.PacketSlot)), true
+			at, some = units.Earlier(at, ceil(l.start(f), l.zero, l.slot)), true
 		}
 	}
 	return at, some
@@ -191,8 +192,9 @@ var rates = [...]units.BitRate{0, 100 * units.Kbps, units.Mbps, 7 * units.Mbps, 
 // limiterAgrees compares a limiter with the rules applied to a list.
 func limiterAgrees(t require.TestingT, p program) {
 	now := p.time()
-	l := pace.NewLimiter(now)
-	m := &list{prev: now, tick: now, zero: origin(now, pace.PacketSlot)}
+	slot := []units.Duration{pace.PacketSlot, pace.Slot}[p.byte()%2]
+	l := pace.NewLimiter(now, slot)
+	m := &list{prev: now, tick: now, zero: origin(now, slot), slot: slot}
 	for f := range m.flows {
 		l.Rate(uint32(f), units.Gbps, now)
 		m.flows[f] = listed{rate: units.Gbps, last: now, finish: now}
@@ -219,7 +221,7 @@ func limiterAgrees(t require.TestingT, p program) {
 				x.finish = x.last.Add(r.Duration(x.size))
 				if was := x.rate; was == 0 {
 					x.floor = now
-				} else if limit := m.prev.Add(-pace.PacketSlot); x.floor.Before(limit) {
+				} else if limit := m.prev.Add(-slot); x.floor.Before(limit) {
 					x.floor = limit
 				}
 			}
@@ -258,7 +260,7 @@ func limiterAgrees(t require.TestingT, p program) {
 				require.Equal(t, x.last, l.Started(got))
 				x.backlogged, x.mayGo = false, false
 				if budget%7 != 0 {
-					x.head, x.floor, x.backlogged = size(), m.prev.Add(-pace.PacketSlot), true
+					x.head, x.floor, x.backlogged = size(), m.prev.Add(-slot), true
 					l.Again(got, x.head)
 				}
 			}

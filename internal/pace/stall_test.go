@@ -25,7 +25,7 @@ func TestNoBurstAfterAStall(t *testing.T) {
 			int(10*units.Millisecond/each) + 1},
 		{"a stall", -10 * units.Millisecond, 1},
 	} {
-		l := pace.NewLimiter(0)
+		l := pace.NewLimiter(0, pace.PacketSlot)
 		now := units.Time(0).Add(units.Millisecond)
 		l.Head(now)
 		l.Rate(1, rate, now)

@@ -1,8 +1,6 @@
 package check
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -16,7 +14,7 @@ import (
 
 // Results returns the problems of the results of experiments below dir: an experiment without
 // dir/PAPER/NAME/claims.json, a result in the papers' directories whose experiment is not in the
-// catalogue, and everything that claims.Check and claims.Compare find.
+// catalogue, and everything that claims.Check, claims.Compare and claims.BehavesDifferently find.
 func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) []string {
 	var problems, papers []string
 	for _, e := range experiments {
@@ -31,6 +29,9 @@ func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) 
 		for _, p := range slices.Concat(claims.Check(e, r), claims.Compare(e, r)) {
 			problems = append(problems, path+": "+p)
 		}
+		if p := claims.BehavesDifferently(e, r); p != "" {
+			problems = append(problems, path+": "+p)
+		}
 	}
 	for _, paper := range papers {
 		problems = append(problems, unknownResults(c, dir, paper)...)
@@ -38,9 +39,10 @@ func Results(c *claims.Catalogue, dir string, experiments []*claims.Experiment) 
 	return problems
 }
 
-// Update sets the committed verdicts on the claims of experiments to those of their results below
-// dir, and returns a line for each change. An experiment without a result, or with a result that
-// claims.Check rejects, is an error; such errors are joined.
+// Update sets the committed verdicts on the claims of experiments, and the digests of what they
+// compute, to those of their results below dir, and returns a line for each change. An experiment
+// without a result, or with a result that claims.Check rejects, is an error; such errors are
+// joined.
 func Update(dir string, experiments []*claims.Experiment) (changes []string, err error) {
 	for _, e := range experiments {
 		r, path, bad := read(e, dir)
@@ -53,6 +55,9 @@ func Update(dir string, experiments []*claims.Experiment) (changes []string, err
 			continue
 		}
 		changes = append(changes, claims.UpdateVerdicts(e, r)...)
+		if change := claims.UpdateBehaviour(e, r); change != "" {
+			changes = append(changes, change)
+		}
 	}
 	return changes, err
 }
@@ -90,10 +95,5 @@ func Complete(dir string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("check: want a directory of results, or experiments: %w", err)
 	}
-	var papers []string
-	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
-		line, _, _ := strings.Cut(lines.Text(), "#")
-		papers = append(papers, strings.Fields(line)...)
-	}
-	return papers, nil
+	return lines(text), nil
 }

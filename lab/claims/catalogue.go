@@ -72,7 +72,10 @@ func Load() (*Catalogue, error) {
 	if sub, err = fs.Sub(verdictFiles, "verdicts"); err != nil {
 		return nil, fmt.Errorf("claims: the verdicts: %w", err)
 	}
-	return c, c.ReadVerdicts(sub)
+	if err := c.ReadVerdicts(sub); err != nil {
+		return nil, err
+	}
+	return c, c.readBehaviour(behaviourFile)
 }
 
 // Papers returns the groups of experiments, in order.

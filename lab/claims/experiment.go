@@ -18,6 +18,10 @@ type Experiment struct {
 	Small  Small    `yaml:"small"`
 	Claims []Claim  `yaml:"claims"`
 
+	// Behaviour is a digest of what its code computes at small scale; empty if that depends on the
+	// machine.
+	Behaviour string `yaml:"-"`
+
 	fullSetup, smallSetup string
 }
 

@@ -20,13 +20,17 @@ const (
 
 // Result is the outcome of a run: the content of a claims.json.
 type Result struct {
-	Experiment string    `json:"experiment"` // id
-	Scale      Scale     `json:"scale"`
-	Seeds      []uint64  `json:"seeds"`
-	Commit     string    `json:"commit"`            // of the code that ran
-	Command    string    `json:"command,omitempty"` // that runs it again
-	Seconds    float64   `json:"seconds,omitempty"` // of a core, that it took
-	Claims     []Verdict `json:"claims"`            // every claim of the experiment, in its order
+	Experiment string   `json:"experiment"` // id
+	Scale      Scale    `json:"scale"`
+	Seeds      []uint64 `json:"seeds"`
+	Commit     string   `json:"commit"` // of the code that ran
+	// Setup is the digest of cells, parameters and seeds; Behaviour that of what the code computes
+	// at small scale. A full-scale result is stale if one of them has changed since: see Stale.
+	Setup     string    `json:"setup,omitempty"`
+	Behaviour string    `json:"behaviour,omitempty"`
+	Command   string    `json:"command,omitempty"` // that runs it again
+	Seconds   float64   `json:"seconds,omitempty"` // of a core, that it took
+	Claims    []Verdict `json:"claims"`            // every claim of the experiment, in its order
 }
 
 // Verdict is the outcome of a run for a claim.

@@ -62,11 +62,19 @@ func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error
 	if p.Scale == experiment.Small { // full results are large
 		exchange.Test(p.Experiment, e, p.Scale, done, verdicts)
 	}
+	behaviour := e.Behaviour
+	if p.Scale == experiment.Small {
+		if behaviour, err = experiment.Digest(done); err != nil {
+			return state, err
+		}
+	}
 	result := claims.Result{
 		Experiment: e.ID,
 		Scale:      p.Scale,
 		Seeds:      p.Seeds,
 		Commit:     strings.Join(state.Commits, ", "),
+		Setup:      p.Setup(),
+		Behaviour:  behaviour,
 		Command:    p.Command(),
 		Seconds:    math.Round(state.Seconds*10) / 10,
 		Claims:     verdicts,

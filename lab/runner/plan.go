@@ -1,6 +1,8 @@
 package runner
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,10 +50,11 @@ func NewPlan(e *experiment.Experiment, s experiment.Scale, first uint64) (*Plan,
 	for i := range seeds {
 		seeds[i] = first + uint64(i)
 	}
-	return newPlan(e, s, seeds)
+	return PlanWith(e, s, seeds)
 }
 
-func newPlan(e *experiment.Experiment, s experiment.Scale, seeds []uint64) (*Plan, error) {
+// PlanWith plans an experiment with the given seeds.
+func PlanWith(e *experiment.Experiment, s experiment.Scale, seeds []uint64) (*Plan, error) {
 	cells, err := e.CellsAt(s)
 	if err != nil {
 		return nil, err
@@ -70,6 +73,15 @@ func newPlan(e *experiment.Experiment, s experiment.Scale, seeds []uint64) (*Pla
 		}
 	}
 	return p, nil
+}
+
+// Setup returns a digest of everything that decides the outcome except the code.
+func (p *Plan) Setup() string {
+	h := sha256.New()
+	for _, t := range p.Tasks {
+		fmt.Fprintf(h, "%s\n", t.setup)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12]
 }
 
 // Command returns the command that runs the plan again.
@@ -110,7 +122,7 @@ func LoadPlan(dir string, e *experiment.Experiment) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPlan(e, f.Scale, f.Seeds)
+	return PlanWith(e, f.Scale, f.Seeds)
 }
 
 func readPlan(dir, id string) (planFile, error) {

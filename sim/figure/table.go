@@ -59,6 +59,11 @@ func ParseTable(data []byte) (*Table, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("figure: table: no header")
 	}
+	for _, row := range rows {
+		for i := range row { // encoding/csv drops one carriage return before each line feed
+			row[i] = strings.ReplaceAll(row[i], "\r", "")
+		}
+	}
 	t.Header, t.Rows = rows[0], rows[1:]
 	return t, nil
 }

@@ -38,6 +38,7 @@ func FuzzParseTable(f *testing.F) {
 	f.Add([]byte("a\n"))
 	f.Add([]byte("# \n\"\"\n"))
 	f.Add([]byte("\"a\nb\"\n\n"))
+	f.Add([]byte(",\"\r\r\n\""))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		table, err := ParseTable(data)
 		// CSV cannot distinguish an empty cell from no row

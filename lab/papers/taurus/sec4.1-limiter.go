@@ -131,8 +131,9 @@ const (
 // them to 95 % of the link. Flows begin within one of their gaps: if all began at once, the link
 // would delay the last by 0.8 ms, whatever the limiter does.
 func newShaper(x limited, seed uint64) *shaper {
-	s := &shaper{Limiter: pace.NewLimiter(0), Rand: rand.New(rand.NewPCG(seed, 41)), limited: x,
-		flows: make([]shaped, x.Flows), idle: pace.New(0)}
+	s := &shaper{Limiter: pace.NewLimiter(0, pace.Slot), Rand: rand.New(rand.NewPCG(seed, 41)),
+		limited: x,
+		flows:   make([]shaped, x.Flows), idle: pace.New(0)}
 	sum := 0.
 	for i := range s.flows {
 		s.flows[i].base = units.BitRate(min(float64(leastRate)/(1-s.Float64()), float64(mostRate)))
@@ -269,12 +270,12 @@ func (s *shaper) acknowledge() {
 
 // shapeExample is the worked example: flows of 100 and 50 Gb/s, and a link that is never busy.
 func shapeExample(j *experiment.Job) {
-	l := pace.NewLimiter(0)
+	l := pace.NewLimiter(0, pace.Slot)
 	for f, rate := range []units.BitRate{100 * gbps, 50 * gbps} {
 		l.Rate(uint32(f), rate, 0)
 		l.Wait(uint32(f), mtu, 0)
 	}
-	for now := units.Time(0); now.Before(units.Time(us + pace.PacketSlot)); now, _ = l.Next() {
+	for now := units.Time(0); now.Before(units.Time(us + pace.Slot)); now, _ = l.Next() {
 		for f, some := l.Head(now); some; f, some = l.Head(now) {
 			l.Sent(f, mtu)
 			if l.Started(f).Before(units.Time(us)) {
