@@ -51,8 +51,8 @@ func (p Path) perRate(b units.Bytes, rate units.BitRate) units.Bytes {
 	return units.Bytes(float64(b) * float64(p.Rate) / float64(rate))
 }
 
-// baselines are published watermarks (tables 2 and 3). Where a source gives no α or headroom, α is
-// HPCC's 1/8 and headroom is Path.headroom.
+// baselines are published watermarks (tables 2 and 3). Where a source gives no α or headroom, α
+// is HPCC's 1/8 and headroom is Path.headroom.
 var baselines = map[string]func(Path) Watermark{
 	// The paper does not disclose its experience-based watermark. This one is ours.
 	"experience": func(Path) Watermark {

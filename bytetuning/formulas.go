@@ -54,8 +54,8 @@ func InferredThroughput(reports float64, packet units.Bytes, sampling float64) u
 }
 
 // InferredLatency returns the latency that section 5.4 infers from a queue length: the line through
-// the averages of an idle pod (2.61 µs at 0 cells) and a heavily loaded one (21.33 µs at 4667). The
-// lightly loaded pod (16.37 µs at 3516) is 0.3 µs off this line.
+// the averages of an idle pod (2.61 µs at 0 cells) and a heavily loaded one (21.33 µs at 4667).
+// The lightly loaded pod (16.37 µs at 3516) is 0.3 µs off this line.
 func InferredLatency(queue units.Bytes) units.Duration {
 	const idle, heavy, cells = 2.61, 21.33, 4667
 	us := idle + (heavy-idle)/cells*float64(queue)/float64(Cell)

@@ -20,8 +20,8 @@ type Objective struct {
 // record holds the best values of one switch or flow.
 type record struct{ maxThroughput, minQueue float64 } // T_max in bit/s, Q_min in cells
 
-// NewObjective returns the paper's objective: equation 14 with β = 0.5. The paper does not give γ;
-// it is 1 here.
+// NewObjective returns the paper's objective: equation 14 with β = 0.5. The paper does not give
+// γ; it is 1 here.
 func NewObjective() *Objective { return &Objective{Beta: 0.5, Gamma: 1} }
 
 // Validate returns an error unless Beta is in [0, 1] and, with Fair, Gamma is positive.
@@ -63,8 +63,8 @@ func cells(s Sample) float64 { return float64(s.Queue) / float64(Cell) }
 //
 // The best queue is 0, and equation 14 divides by it. One cell is therefore added to numerator and
 // denominator, as in the authors' program. In equation 15 rates are fractions of the largest T_max,
-// and 10⁻⁶ is added to the sum of squares so that equal flows do not divide by 0. The paper prints
-// T_now - T_now there, which would be 0; the second term is taken to be the mean.
+// and 10⁻⁶ is added to the sum of squares so that equal flows do not divide by 0. The paper
+// prints T_now - T_now there, which would be 0; the second term is taken to be the mean.
 func (o *Objective) Energy(m *Measurement) float64 {
 	if !o.Fair || len(m.Flows) == 0 {
 		return o.sum(o.switches, m.Switches)

@@ -89,7 +89,8 @@ func (g *Gate) Outstanding() Lines { return g.posted - g.returned - g.returnedBy
 // Credits returns how many lines may be outstanding: the receiver's credits plus the sender's δ.
 func (g *Gate) Credits() Lines { return g.credits + g.delta.lines }
 
-// Estimate returns the number of lines that cover the round trip, v2·RTT, as measured on responses.
+// Estimate returns the number of lines that cover the round trip, v2·RTT, as measured on
+// responses.
 func (g *Gate) Estimate() Lines { return g.delta.estimate }
 
 // Delta returns δ as computed by this sender.

@@ -42,8 +42,8 @@ func TestDynamicThreshold(t *testing.T) {
 }
 
 // TestEgressThreshold tests an egress threshold of 8 times the free buffer, that is 8/9 of the
-// buffer. k senders with α are paused at kα/(1+kα) of the buffer, so from 9 senders with α 1 on the
-// queue loses frames although the buffer has room (ByteTuning, case II). A smaller α pauses
+// buffer. k senders with α are paused at kα/(1+kα) of the buffer, so from 9 senders with α 1 on
+// the queue loses frames although the buffer has room (ByteTuning, case II). A smaller α pauses
 // earlier.
 func TestEgressThreshold(t *testing.T) {
 	const buffer, headroom = 2_000_000, 50_000

@@ -41,8 +41,8 @@ func PrioPlusML() LeafSpine {
 // HPCCFat is the large network of HPCC (SIGCOMM 2019; fat.txt).
 func HPCCFat() Clos { return hpccFat(100 * gbps) }
 
-// TAURUS is the simulated network of TAURUS (CoNEXT 2025, §5.1). The paper states links of 400 Gb/s
-// and no oversubscription, which contradict each other with 16 hosts and four uplinks per ToR
+// TAURUS is the simulated network of TAURUS (CoNEXT 2025, §5.1). The paper states links of 400
+// Gb/s and no oversubscription, which contradict each other with 16 hosts and four uplinks per ToR
 // switch. Hosts at 100 Gb/s make it non-blocking, hosts at 400 Gb/s 4:1.
 func TAURUS(host units.BitRate) Clos { return hpccFat(host) }
 

@@ -86,8 +86,8 @@ func TestMD1(t *testing.T) {
 	}
 }
 
-// TestMM1 compares the mean waiting time with M/M/1: ρ/(µ(1-ρ)). Rounding to bytes and the minimum
-// and maximum length reduce it by less than half a per cent.
+// TestMM1 compares the mean waiting time with M/M/1: ρ/(µ(1-ρ)). Rounding to bytes and the
+// minimum and maximum length reduce it by less than half a per cent.
 func TestMM1(t *testing.T) {
 	for _, load := range loads(0.3, 0.6, 0.75) {
 		waited, service, square := queueing(t, 2, load, 1_500_000, 6000, true)

@@ -18,8 +18,8 @@ func (l *lab) listCommand() *cobra.Command {
 		Use:   "list [PATTERN...]",
 		Short: "Show the experiments of the catalogue",
 		Long: `list shows the experiments of the catalogue whose ids match a pattern, or all of
-them: id, kind, claims, jobs at the scale (cells × seeds; – if this program has no code for it yet)
-and title.
+them: id, kind, claims, jobs at the scale (cells × seeds; – if this program has no code for it
+yet) and title.
 
 A pattern is an id with * and ? (tocc/fig2*); a pattern without a slash is a paper (tocc).`,
 		RunE: func(_ *cobra.Command, patterns []string) error { return l.list(patterns, scale) },

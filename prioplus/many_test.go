@@ -9,8 +9,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// Tables may have more priorities than switches have classes. They cost delay: a flow keeps i·(A+B)
-// of queue, and its round trips, once per which it grows, are as long.
+// Tables may have more priorities than switches have classes. They cost delay: a flow keeps
+// i·(A+B) of queue, and its round trips, once per which it grows, are as long.
 func TestManyPriorities(t *testing.T) {
 	race.OneGoroutine(t)
 	for _, c := range []struct {

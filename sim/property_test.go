@@ -29,8 +29,8 @@ var (
 
 // Flows start one after another within join, and their shares of the link are averaged over
 // measured. Then all but the first end, and the first one has the link again after back. The path
-// has 8.2 µs and a BDP of 100 packets, so that measured is some 5000 round trips with a queue: that
-// averages sawtooth and random choices, but not a lasting unfairness.
+// has 8.2 µs and a BDP of 100 packets, so that measured is some 5000 round trips with a queue:
+// that averages sawtooth and random choices, but not a lasting unfairness.
 const (
 	join = 24 * units.Millisecond
 	back = 16 * units.Millisecond

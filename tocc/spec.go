@@ -3,6 +3,7 @@ package tocc
 import (
 	"fmt"
 	"strings"
+	"unicode"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/units"
@@ -45,7 +46,9 @@ func cutCC(text string) (settings, control string) {
 	if comma < 0 || colon >= 0 && colon < comma {
 		return before, after
 	}
-	return strings.Trim(before+after[comma:], ","), after[:comma]
+	return strings.TrimFunc(before+after[comma:], func(r rune) bool {
+		return r == ',' || unicode.IsSpace(r)
+	}), after[:comma]
 }
 
 // String returns the text that Parse reads.

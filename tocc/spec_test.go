@@ -177,7 +177,7 @@ func TestHelp(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "unsch=0,k=4096,cc=dcqcn:g=0.01",
 		"homa:overcommit=4,cutoffs=1KB/10KB", "ep+aeolus", "cc=none,unsch=0.5BDP", "cc=,:",
-		"a:b=c"} {
+		"cc=, ,", "a:b=c"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -9,9 +9,10 @@ import (
 
 // Between endpoints that agreed to it, the delay of a round trip is divided as in Swift (SIGCOMM
 // 2020, section 3.1): a packet that asks for it leaves at t1 and arrives at t2, its ACK leaves at
-// t3, arrives at t4 and is handled at t5. The ACK carries t3−t2; t5−t4 is measured here. t2 and t4
-// are the port's time stamps if it has them, and otherwise the times of the polls: then the packet
-// may have arrived up to the gap between two polls earlier, which a GAP in the ACK reports for t2.
+// t3, arrives at t4 and is handled at t5. The ACK carries t3−t2; t5−t4 is measured here. t2 and
+// t4 are the port's time stamps if it has them, and otherwise the times of the polls: then the
+// packet may have arrived up to the gap between two polls earlier, which a GAP in the ACK reports
+// for t2.
 
 // arrival is when a frame arrived: at, or up to gap before that. For the part away of the time
 // from then until it was handled, the endpoint did not poll.

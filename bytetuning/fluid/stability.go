@@ -12,8 +12,8 @@ import (
 // part, in 1/s, of the characteristic roots of equations 8 to 12, linearised there. Below 0 the
 // flows converge, above 0 they end in a limit cycle. PFC and the limits of queues are not modelled.
 //
-// With x = (α, R_T, R_C, q) and the delayed R_C and q, x' = A x(t) + B x(t-τ*). The roots are those
-// of the generator of that equation's semigroup, discretised on Chebyshev points of [-τ*, 0]
+// With x = (α, R_T, R_C, q) and the delayed R_C and q, x' = A x(t) + B x(t-τ*). The roots are
+// those of the generator of that equation's semigroup, discretised on Chebyshev points of [-τ*, 0]
 // (Breda, Maset, Vermiglio, SIAM J. Sci. Comput. 27, 2005).
 func Growth(c Config) (float64, error) {
 	at, err := FixedPoint(c)

@@ -40,8 +40,8 @@ type MultiHost struct {
 }
 
 // MultiHostLab returns the paper's second cluster with qps queue pairs in place of 500. The paper
-// does not give these values, which are ours: links of 1 µs, half the NIC's PCIe bandwidth for each
-// host, 512 KiB of buffer, a path MTU of 1024, watermarks in cells of 256 bytes, and DCQCN's
+// does not give these values, which are ours: links of 1 µs, half the NIC's PCIe bandwidth for
+// each host, 512 KiB of buffer, a path MTU of 1024, watermarks in cells of 256 bytes, and DCQCN's
 // increases from HPCC's artifact for 100 Gb/s. Queue pairs to C_1 begin at their share of their
 // host's link and do not exceed it: slowing many of them down from its full rate takes hundreds of
 // milliseconds.

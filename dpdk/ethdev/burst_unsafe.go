@@ -49,9 +49,9 @@ import (
 	"github.com/goroce/goroce/dpdk/mbuf"
 )
 
-// RxBurst polls the receive queues in order until b holds n ≤ mbuf.Max frames, and returns how many
-// it holds. It drops frames in several segments and adds their number to *dropped. It fills b.Stamp
-// if stamps is not nil.
+// RxBurst polls the receive queues in order until b holds n ≤ mbuf.Max frames, and returns how
+// many it holds. It drops frames in several segments and adds their number to *dropped. It fills
+// b.Stamp if stamps is not nil.
 func (p Port) RxBurst(queues []uint16, b *mbuf.Burst, n int, guard *Guard, stamps *Stamps,
 	dropped *uint32) int {
 	return int(C.gr_rx_burst(C.uint16_t(p), (*C.uint16_t)(unsafe.SliceData(queues)),

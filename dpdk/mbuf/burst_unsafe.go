@@ -64,8 +64,8 @@ const (
 	_ = uint(C.sizeof_struct_gr_burst - unsafe.Sizeof(Burst{}))
 )
 
-// Alloc fills b.Handle with up to n ≤ Max empty mbufs and returns how many; fewer when the pool is
-// exhausted. The frame of such an mbuf begins at FrameOffset.
+// Alloc fills b.Handle with up to n ≤ Max empty mbufs and returns how many; fewer when the pool
+// is exhausted. The frame of such an mbuf begins at FrameOffset.
 func Alloc(pool *mempool.Mempool, b *Burst, n int) int {
 	a := poolArgs{pool: pool.Pointer(), b: b, n: uint32(n)}
 	ccall.Call(alloc, unsafe.Pointer(&a))

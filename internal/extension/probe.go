@@ -42,11 +42,11 @@ func (f ProbeField) Left() units.Duration {
 const ProbeEchoLen = 20
 
 // ProbeEcho is the body of a PROBE_ACK: the field of the probe, and the times of its arrival and
-// answer.
+// response.
 type ProbeEcho []byte
 
 // Set writes everything but the gap, which is 0: the field of the probe, how long after the probe's
-// arrival the answer leaves, at most 4.29 s, when the probe arrived by the receiver's clock, and
+// arrival the response leaves, at most 4.29 s, when the probe arrived by the receiver's clock, and
 // the hop limit and TOS that it arrived with.
 func (e ProbeEcho) Set(f ProbeField, residence units.Duration, arrived units.Time, ttl, tos uint8) {
 	copy(e, f[:ProbeLen])
@@ -65,7 +65,7 @@ func (e ProbeEcho) SetGap(gap units.Duration) {
 // Field returns the field of the probe, as a response.
 func (e ProbeEcho) Field() ProbeField { return ProbeField(e[:ProbeLen]) }
 
-// Residence returns how long after the probe's arrival the answer left.
+// Residence returns how long after the probe's arrival the response left.
 func (e ProbeEcho) Residence() units.Duration {
 	return units.Duration(binary.BigEndian.Uint32(e[8:])) * units.Nanosecond
 }

@@ -20,9 +20,9 @@
 //
 // Lifetime: an entry is kept as long as it is held ([Table.Hold]; queue pairs and address handles
 // hold theirs). The others are kept in order of use, and the least recently used ones are evicted
-// when the table is full ([MaxEntries]), those first that have never answered a solicitation of
-// ours. The number of these is limited, in all and per prefix ([MaxUnconfirmed]), so that forged
-// addresses can neither evict neighbours that answer nor fill the table.
+// when the table is full ([MaxEntries]), those first that have never replied to a solicitation
+// of ours. The number of these is limited, in all and per prefix ([MaxUnconfirmed]), so that forged
+// addresses can neither evict neighbours that reply nor fill the table.
 //
 // Not implemented: duplicate address detection for our own addresses, router and prefix discovery,
 // redirects, and multicast listener reports. A switch that snoops MLD must therefore flood

@@ -2,8 +2,8 @@ package pace
 
 import "github.com/goroce/goroce/units"
 
-// Limiter paces the packets of many flows, each at its own rate. In the terms of WF²Q+, a packet of
-// L bytes has a start time S and a finish time F = S + 8L/r. It is eligible from S on. Among
+// Limiter paces the packets of many flows, each at its own rate. In the terms of WF²Q+, a packet
+// of L bytes has a start time S and a finish time F = S + 8L/r. It is eligible from S on. Among
 // eligible packets the one with the earliest F is sent first, and among equal F the one of the
 // lowest flow.
 //

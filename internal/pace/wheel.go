@@ -3,7 +3,8 @@ package pace
 import "github.com/goroce/goroce/units"
 
 // Slot is the resolution of a Wheel: a timer is due at the first multiple of Slot that is not
-// before the timer's time. PacketSlot is that of a Limiter, a tenth of a frame of 1 KB at 100 Gb/s.
+// before the timer's time. PacketSlot is the resolution of a Limiter, a tenth of a
+// frame of 1 KB at 100 Gb/s.
 const (
 	PacketSlot = 8 * units.Nanosecond
 	Slot       = PacketSlot << timerShift

@@ -3,7 +3,7 @@ package rdmacm
 import "fmt"
 
 // Config holds the parameters of a Machine. Times are codes n for 4.096 µs · 2^n; 0 means the
-// default, which is that of Linux 6.1.
+// default, Linux 6.1's.
 type Config struct {
 	GUID uint64 // of our adapter
 	// Seed seeds the connection IDs, for simulation. 0 means unpredictable IDs, by which peers also

@@ -116,7 +116,7 @@ func (c *Conn) Reject(r Reason, private []byte) error {
 }
 
 // Disconnect ends the connection in any state. For an established connection, Disconnected follows
-// when the peer agrees or does not answer. For one that waits for its RTU, TimewaitExit follows.
+// when the peer agrees or does not respond. For one that waits for its RTU, TimewaitExit follows.
 func (c *Conn) Disconnect(now units.Time) {
 	switch c.state {
 	case reqSent:

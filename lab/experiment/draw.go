@@ -25,8 +25,8 @@ func (p Pool) Distributions(plot *figure.Plot, values string, k float64) *figure
 // Measures are numbers computed from cells, for a figure, each with its range over the seeds.
 type Measures struct{ y, low, high Values }
 
-// Add adds the number that of computes from the data of all seeds. Its range is that of the numbers
-// computed from one seed each, and includes it.
+// Add adds the number that of computes from the data of all seeds. Its range includes it and the
+// numbers computed from one seed each.
 func (m *Measures) Add(cell Pool, of func(Pool) float64) {
 	y := of(cell)
 	low, high := y, y

@@ -5,8 +5,8 @@
 // The child process runs the same program as its parent. The program calls [BeChild] at the
 // beginning of main, which returns only in the parent.
 //
-//	polling core ── nicoffload.Remote ──ring──→ NIC process ──ring──→ Device, Agent   [StartNIC]
-//	polling core ── nicoffload.NICSide ─ring──→ agent process                         [StartAgent]
+//	polling core ─ nicoffload.Remote ──ring→ NIC process ─ring→ Device, Agent  [StartNIC]
+//	polling core ─ nicoffload.NICSide ─ring→ agent process                     [StartAgent]
 //
 // A child may die at any time. The polling core never waits for one: it detects the silence
 // (nicoffload.Controller), and continues with a new one ([Child.Restart],

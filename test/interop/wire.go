@@ -15,7 +15,7 @@ import (
 // wire is a second path to the guests' switch, through a shaper: an endpoint of ours uses shaped0,
 // its frames appear on shaped1, and the shaper forwards them to eth0 and the switch.
 //
-//	endpoint ── shaped0 ══ shaped1 ── shaper ── eth0 ══ br0 ── tap-a ── guest a
+//	endpoint ─ shaped0 ═ shaped1 ─ shaper ─ eth0 ═ br0 ─ tap-a ─ guest a
 type wire struct{}
 
 // The ends of the wire.

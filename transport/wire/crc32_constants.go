@@ -9,13 +9,13 @@ import (
 // that the highest bit is x⁰:
 //
 //   - fold<d> moves a 128-bit lane d bits on. Its halves belong to a lane's halves: the first half
-//     is 64 bits farther from the end, so x^(d+64−1) mod P, then x^(d−1) mod P. The −1 makes up for
-//     the product of reflected numbers being one bit short.
+//     is 64 bits farther from the end, so x^(d+64−1) mod P, then x^(d−1) mod P. The −1 makes
+//     up for the product of reflected numbers being one bit short.
 //   - reduce512 brings the eight halves of a block to 96 bits. Its row maxShift is for a block that
-//     ends the message: for half i, x^(64·(7−i)+32−1) mod P; the 32 is the zeros that a CRC appends
-//     to the message. Row maxShift+t is for a block that t more bytes follow, row maxShift−t for
-//     one whose last t bytes are not of the message; x has an inverse modulo P. Reflected in 32
-//     bits, not 64, which leaves the 96 bits at the low end of the register.
+//     ends the message: for half i, x^(64·(7−i)+32−1) mod P; the 32 is the zeros that a CRC
+//     appends to the message. Row maxShift+t is for a block that t more bytes follow, row
+//     maxShift−t for one whose last t bytes are not of the message; x has an inverse modulo P.
+//     Reflected in 32 bits, not 64, which leaves the 96 bits at the low end of the register.
 //   - barrett is the inverse of P modulo 2⁶⁴ in carry-less arithmetic, and P itself.
 //
 // TestConstants computes them all in another way.
@@ -30,8 +30,8 @@ var (
 // maxShift bytes are the most that a block can be off the end of the message.
 const maxShift = 64
 
-// reduceRows computes reduce512. Its exponents are 8k−481 for k = row + 8·(7−half): steps of a byte
-// from the least on.
+// reduceRows computes reduce512. Its exponents are 8k−481 for k = row + 8·(7−half): steps of a
+// byte from the least on.
 func reduceRows() (rows [2*maxShift + 1][8]uint64) {
 	v := uint32(1) << 31 // x⁰
 	for range 8*maxShift - 31 {

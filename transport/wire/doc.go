@@ -2,8 +2,8 @@
 //
 // To read a frame, call [Packet.Parse], which checks lengths and headers once and stores the
 // offsets, and [Packet.ICRC], which verifies the invariant CRC. The headers ([Packet.BTH],
-// [Packet.RETH], [Packet.AETH] …) are pointers into the frame: structs of bytes whose fields stand
-// in wire order, such as [BTH] and [RETH]. [Packet.Payload] is a slice of the frame.
+// [Packet.RETH], [Packet.AETH] …) are pointers into the frame: structs of bytes whose fields
+// stand in wire order, such as [BTH] and [RETH]. [Packet.Payload] is a slice of the frame.
 //
 // To write a frame, fill a [Template] with the headers of a flow. [Template.Build] writes them to
 // the frame's memory. The caller writes the extended headers, through [View], and the payload;

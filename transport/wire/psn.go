@@ -10,8 +10,8 @@ const PSNMask = 1<<24 - 1
 // Add returns the PSN n after p; uint32(-n) goes back.
 func (p PSN) Add(n uint32) PSN { return (p + PSN(n)) & PSNMask }
 
-// Sub returns the signed distance from q to p, −2²³ … 2²³−1: the bits above 24 are shifted out and
-// the sign shifted back in.
+// Sub returns the signed distance from q to p, −2²³ … 2²³−1: the bits above 24 are
+// shifted out and the sign shifted back in.
 func (p PSN) Sub(q PSN) int32 { return int32(p-q) << 8 >> 8 }
 
 // Before reports whether p comes before q, within half of the PSN space (IB 9.7.2).

@@ -181,8 +181,8 @@ func weights(points []fig3bcPoint) (w [4]float64) {
 		}
 	}
 	y = standardised(y)
-	// The grid is complete: its columns are uncorrelated, and each coefficient is that of its
-	// column alone.
+	// The grid is complete: its columns are uncorrelated, and each coefficient depends on
+	// its column alone.
 	for k := range x {
 		for i, v := range standardised(x[k]) {
 			w[k] += v * y[i] / float64(len(y))

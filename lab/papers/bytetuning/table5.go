@@ -34,7 +34,7 @@ var stores = []store{
 }
 
 // table5Scene is 20 clients of ten threads, each of which sets one value of 64 KB after the other.
-// The server's answer is the acknowledgement.
+// The server's response is the acknowledgement.
 func table5Scene(s experiment.Scale, seed uint64, c store) *scene.Target {
 	l := scene.Lab()
 	l.Hosts, l.Senders, l.QPs, l.Message, l.Requests, l.Seed = 10, 20, 10, 64*units.KiB, true, seed

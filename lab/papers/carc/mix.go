@@ -8,8 +8,8 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// mix is a server some of whose threads answer requests of 72 bytes, while others take flows of 7.9
-// MB, which they copy into a message buffer, both with responses of 32 bytes.
+// mix is a server some of whose threads respond to requests of 72 bytes, while others take flows of
+// 7.9 MB, which they copy into a message buffer, both with responses of 32 bytes.
 type mix struct {
 	Variant string
 	Long    int // threads

@@ -103,8 +103,8 @@ func (n coflowNetwork) hosts() int {
 	return n.clos.Pods * n.clos.ToRsPerPod * n.clos.HostsPerToR
 }
 
-// traffic returns coflows, whose class is that of their size from 0 for the smallest, and requests,
-// whose classes follow.
+// traffic returns coflows, in classes by size from 0 for the smallest, and requests, in the classes
+// after these.
 func (n coflowNetwork) traffic(load float64, seed uint64) (workload.Source, error) {
 	var sources []workload.Source
 	for class := range 2 * coflowGroups {

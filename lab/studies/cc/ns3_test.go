@@ -28,8 +28,8 @@ import (
 type spread struct{ low, high float64 }
 
 // ns3Figures are the compared results: the mean of the bottleneck's queue from the first start to
-// the last end (bytes on the wire), the mean completion time (µs), and Jain's index of what arrived
-// while all flows ran.
+// the last end (bytes on the wire), the mean completion time (µs), and Jain's index of what
+// arrived while all flows ran.
 type ns3Figures struct{ queue, fct, jain spread }
 
 var ns3 = map[string]map[string]ns3Figures{
