@@ -191,6 +191,7 @@ type Arrival struct {
 	Congested bool // marked by a switch
 	Again     bool // a duplicate
 	Behind    bool // a later packet arrived before: it was overtaken, sent again or duplicated
+	AfterRTS  bool // it was first sent after the newest RTS that arrived
 }
 
 // ControlKind is the kind of a ControlMessage.

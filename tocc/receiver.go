@@ -22,6 +22,8 @@ type Receiver struct {
 	demandOpen bool
 	wantsMore  bool // the newest data requests more tokens
 
+	settling settling
+
 	seq       uint16
 	ce        uint16 // of the newest RTS
 	resendDue bool   // the sender does not know limit: repeat it
@@ -58,6 +60,7 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.backoff.progressAt, r.stall = now, stallDetector{}
 	before := r.demand
 	r.pollGap += (a.Gap - r.pollGap) / 8
+	r.settling.onArrival(a)
 	if !a.Again { // a duplicate was counted on its first arrival
 		r.onArrival(a)
 		r.control.onArrival(r, a, now)
@@ -88,6 +91,7 @@ func (r *Receiver) onArrival(a *cc.Arrival) {
 func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 	before := r.demand
 	r.demand += bytes
+	r.settling.seen += bytes
 	unscheduled := min(r.unscheduledInFlight, bytes)
 	r.unscheduledInFlight -= unscheduled
 	r.setUsed(r.used + bytes - unscheduled)
@@ -136,11 +140,13 @@ func (r *Receiver) Receive(n *cc.ControlMessage, now units.Time) error {
 		r.demandOpen = n.Flags&cc.FlagEnd == 0
 		if n.Flags&cc.FlagRepeat != 0 { // nothing is in flight
 			r.used, r.unscheduledInFlight = spent-waste, 0
+			r.settling = settling{}
 			r.backoff.ambiguous = true
 			// a sender that replies has received a TOKEN
 			r.resendDue = n.Flags&cc.FlagReply == 0 && (spent < r.limit || r.demandOpen)
 		}
 		r.setUsed(r.used)
+		r.settling.begin(spent-waste, now.Add(max(r.backoff.floor, r.backoff.responseTime)))
 		r.control.dropSpent(r)
 	}
 	if news := int16(n.CE - r.ce); news > 0 {
@@ -227,6 +233,10 @@ func (r *Receiver) resendAt(now units.Time) units.Time {
 
 // update computes when the next TOKEN is due.
 func (r *Receiver) update(before units.Bytes, now units.Time) {
+	if used, ok := r.settling.end(r.used, now); ok && used != r.used {
+		r.setUsed(used)
+		r.control.dropSpent(r)
+	}
 	if r.overcommit > 0 {
 		r.shared.update(r, now)
 	}

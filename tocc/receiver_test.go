@@ -169,6 +169,53 @@ func TestLossAndDiscard(t *testing.T) {
 	assert.Len(t, grants(r, 3), 2)
 }
 
+// Packets that were overtaken count twice, as missing and as arrived, which the limit hides; their
+// retransmissions are duplicates and do not count. The RTS behind these corrects it.
+func TestRetransmissionsThatDoNotCount(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=5pkt", paper)
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 5)
+	arrive(r, 3, 0, units.Time(60*us))
+	r.Missing(2, 2*pkt, units.Time(60*us))
+	arrive(r, 2, 0, units.Time(60*us))
+	require.Len(t, grants(r, units.Time(60*us)), 5)
+
+	now := units.Time(70 * us)
+	arrive(r, 3, 0, now)
+	for range 2 {
+		r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, now)
+	}
+	assert.Len(t, grants(r, now), 3, "two tokens are taken to be in flight")
+	require.NoError(t, r.Receive(rts(102*pkt, 10*pkt), now))
+	now = now.Add(200 * us)
+	r.Arrived(&cc.Arrival{Bytes: pkt, AfterRTS: true}, now)
+	assert.Len(t, grants(r, now), 3)
+	arrive(r, 5, 0, now)
+	assert.Len(t, grants(r, now), 5, "the window again")
+}
+
+// What counts although no token was used is corrected as well.
+func TestArrivalsThatUsedNoToken(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=5pkt", paper)
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 5)
+	now := units.Time(60 * us)
+	arrive(r, 1, 0, now)
+	r.Missing(2, 2*pkt, now)
+	arrive(r, 2, 0, now) // acknowledged before they were sent again
+	require.Len(t, grants(r, now), 5, "two tokens are taken to be used that are in flight")
+
+	require.NoError(t, r.Receive(rts(100*pkt, 3*pkt), now))
+	now = now.Add(200 * us)
+	arrive(r, 1, 0, now)
+	assert.EqualValues(t, 4*pkt, r.spent)
+	assert.Empty(t, grants(r, now))
+	arrive(r, 1, 0, now)
+	assert.Empty(t, grants(r, now))
+	arrive(r, 1, 0, now)
+	assert.Len(t, grants(r, now), 1)
+}
+
 // Without volume control every packet brings a token, until the sender reports an empty backlog.
 func TestNoVolumeControl(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,volume=off", paper)

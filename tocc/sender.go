@@ -80,6 +80,9 @@ func (s *Sender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 		s.spent += p.Bytes
 		s.grants.dropSpent(s.spent)
 	}
+	if p.Again { // the receiver cannot count retransmissions exactly: settling
+		s.scheduleRTSAt(max(now.Add(s.path.BaseRTT), s.backoff.sentAt.Add(8*s.path.BaseRTT)), now)
+	}
 	if wantsMore {
 		s.announced = max(s.announced, s.spent+s.minWanted(p.Bytes, marks.Set))
 	}

@@ -30,6 +30,7 @@ type admission struct {
 	received cc.ControlMessage // the control message just received
 
 	rcvMax    wire.PSN  // one past the newest packet that the peer is known to have sent
+	rtsPSN    wire.PSN  // next packet of the peer when it sent the newest RTS that arrived
 	reported  wire.PSN  // what is missing before it has been reported to the granter
 	deadlines deadlines // until when packets from reported to rcvMax may still arrive
 	// packets of the peer that were trimmed to their header, or dropped for lack of room
@@ -277,6 +278,7 @@ func (a *admission) onArrival(p *wire.Packet, info *wire.OpcodeInfo) {
 		Behind: !isNew,
 		Again: !isNew && (p.PSN.Before(qp.rcv.expected()) ||
 			within(qp.rcv.expected(), p.PSN) && qp.rcv.holds(p.PSN)),
+		AfterRTS: !p.PSN.Before(a.rtsPSN),
 	}
 	if marks&wire.MarkUnscheduled != 0 {
 		a.arrival.Set = cc.MarkUnscheduled

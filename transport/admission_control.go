@@ -127,6 +127,7 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 		return
 	}
 	qp.ep.counters.RTSHeard++
+	a.rtsPSN = p.PSN
 	if h.Flags()&extension.RTSBehind != 0 {
 		a.onPeerSent(p.PSN, now)
 		// The data before it may have asked for no ACK, and the sender may have no timeout.
