@@ -1,6 +1,10 @@
 package cc
 
-import "github.com/goroce/goroce/units"
+import (
+	"slices"
+
+	"github.com/goroce/goroce/units"
+)
 
 // Inline is the Controller that calls each algorithm at once, on the polling core. The zero value
 // is ready.
@@ -9,9 +13,9 @@ type Inline struct {
 	free  []Flow
 	ChangedFlows
 
-	waking   int        // flows whose Decision has a WakeAt
-	earliest units.Time // lower bound of all WakeAt; undefined when waking is 0
-	timer    Event      // the TIMER event of Poll; a field, so that none escapes
+	wakes wakes  // the WakeAt of the flows' Decisions
+	due   []Flow // of a Poll
+	timer Event  // the TIMER event of Poll; a field, so that none escapes
 }
 
 type inlineFlow struct {
@@ -40,7 +44,7 @@ func (c *Inline) Add(a Algorithm, now units.Time) Flow {
 	}
 	f := &c.flows[name]
 	f.algorithm, f.events, f.changed = a, a.Events(), true
-	c.decide(f, first)
+	c.decide(name, first)
 	return name
 }
 
@@ -50,23 +54,18 @@ func (c *Inline) Remove(f Flow) {
 	if flow.algorithm == nil {
 		return // already removed
 	}
-	c.decide(flow, Decision{})
+	c.decide(f, Decision{})
 	*flow = inlineFlow{}
 	c.free = append(c.free, f)
 }
 
-// decide is the only place that changes a Decision: it maintains waking and earliest.
-func (c *Inline) decide(f *inlineFlow, d Decision) {
-	if f.decision.WakeAt != 0 {
-		c.waking--
+// decide is the only place that changes a Decision: it maintains wakes.
+func (c *Inline) decide(f Flow, d Decision) {
+	flow := &c.flows[f]
+	if d.WakeAt != flow.decision.WakeAt {
+		c.wakes.set(f, d.WakeAt)
 	}
-	if d.WakeAt != 0 {
-		if c.waking == 0 || d.WakeAt.Before(c.earliest) {
-			c.earliest = d.WakeAt
-		}
-		c.waking++
-	}
-	f.decision = d
+	flow.decision = d
 }
 
 // Events implements Controller.
@@ -80,7 +79,7 @@ func (c *Inline) Report(ev *Event, now units.Time) {
 		return
 	}
 	if d := f.algorithm.On(ev, now); d != f.decision {
-		c.decide(f, d)
+		c.decide(ev.Flow, d)
 		f.changed = true
 	}
 }
@@ -102,32 +101,28 @@ func (c *Inline) Snapshot(f Flow) Snapshot {
 	return Snapshot{Window: flow.decision.Window, Rate: flow.decision.Rate}
 }
 
-// Poll implements Controller: it sends the TIMER events that are due. It scans the flows only when
-// one may be due.
+// Poll implements Controller: it sends the TIMER events that are due, one to each flow, in the order
+// of flows.
 func (c *Inline) Poll(now units.Time) units.Time {
-	switch {
-	case c.waking == 0:
-		return now.Add(units.Forever)
-	case c.earliest.After(now):
-		return c.earliest
+	if !c.wakes.any(now) {
+		return c.wakes.next(now)
 	}
-	next := now.Add(units.Forever)
-	for i := range c.flows {
-		f := &c.flows[i]
-		if at := f.decision.WakeAt; at != 0 && !at.After(now) {
-			d := f.decision
-			d.WakeAt = 0
-			c.decide(f, d)
-			c.timer = Event{Kind: TIMER, Flow: Flow(i)}
-			c.Report(&c.timer, now)
-			if f.changed {
-				c.NoteChanged(Flow(i))
-			}
-		}
-		if at := f.decision.WakeAt; at != 0 {
-			next = units.Earlier(next, at)
+	c.due = c.due[:0]
+	for f, due := c.wakes.due(now); due; f, due = c.wakes.due(now) {
+		c.wakes.set(f, 0)
+		c.due = append(c.due, f)
+	}
+	if len(c.due) > 1 {
+		slices.Sort(c.due)
+	}
+	for _, f := range c.due {
+		flow := &c.flows[f]
+		flow.decision.WakeAt = 0
+		c.timer = Event{Kind: TIMER, Flow: f}
+		c.Report(&c.timer, now)
+		if flow.changed {
+			c.NoteChanged(f)
 		}
 	}
-	c.earliest = next
-	return next
+	return c.wakes.next(now)
 }

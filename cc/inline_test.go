@@ -294,6 +294,35 @@ func benchmarkPoll(b *testing.B, a Algorithm) {
 	}
 }
 
+// BenchmarkInlinePollOneDue: a poll in which one of ten thousand timers is due.
+func BenchmarkInlinePollOneDue(b *testing.B) {
+	const flows = 10_000
+	var c Inline
+	period := flows * units.Microsecond
+	for i := range flows {
+		c.Add(&periodic{period: period, next: units.Time(i+1) * units.Time(units.Microsecond)}, 0)
+	}
+	b.ReportAllocs()
+	now := units.Time(0)
+	for b.Loop() {
+		now = now.Add(units.Microsecond)
+		c.Poll(now)
+	}
+}
+
+// periodic is an Algorithm with a TIMER each period.
+type periodic struct {
+	period units.Duration
+	next   units.Time
+}
+
+func (*periodic) Events() EventSet            { return Events(TIMER) }
+func (p *periodic) Start(units.Time) Decision { return Decision{WakeAt: p.next} }
+func (p *periodic) On(*Event, units.Time) Decision {
+	p.next = p.next.Add(p.period)
+	return Decision{WakeAt: p.next}
+}
+
 // Changed returns each flow whose Decision a TIMER has changed, once, and no other flow.
 func TestInlineChangedByTimer(t *testing.T) {
 	var c Inline
