@@ -189,8 +189,8 @@ func TestAdmission(t *testing.T) {
 	assert.EqualValues(t, size, g.spent)
 	assert.Zero(t, g.waiting)
 	assert.Len(t, r.arrivals, (size+1023)/1024)
-	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked},
-		r.arrivals[0])
+	assert.Equal(t, cc.Arrival{Bytes: 1024, Set: cc.MarkUnscheduled | cc.MarkTokenMarked,
+		AfterRTS: true}, r.arrivals[0])
 	assert.Equal(t, cc.RTS, r.received[0].Kind)
 	assert.Equal(t, cc.ControlMessage{Kind: cc.RTS, Demand: size, CE: 3, Seq: 9,
 		Flags: cc.FlagEnd}, r.received[0])

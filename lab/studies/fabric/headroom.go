@@ -33,13 +33,15 @@ var headroom = &experiment.Experiment{
 			return err
 		}
 		// The worst case: a frame in the other direction has just begun when the pause is due.
-		for name, room := range map[string]units.Bytes{"enough": tight,
-			"less": tight - headroomFrame - 4} {
-			dropped, _, err := crossThreshold(l, room, crossed-1)
+		for _, headroom := range []struct {
+			name string
+			size units.Bytes
+		}{{"enough", tight}, {"less", tight - headroomFrame - 4}} {
+			dropped, _, err := crossThreshold(l, headroom.size, crossed-1)
 			if err != nil {
 				return err
 			}
-			j.Value(name, float64(dropped))
+			j.Value(headroom.name, float64(dropped))
 		}
 		j.Value("headroom", float64(tight))
 		return nil
