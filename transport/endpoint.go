@@ -67,8 +67,9 @@ type Endpoint struct {
 	now  units.Time
 
 	rx           [packet.Burst]packet.Buf
-	at           uint   // index in rx of the frame being handled
-	kept         uint32 // bits: which of rx are held, and must not be freed
+	fetched      [packet.Burst]*QueuePair // scratch of prefetchQueuePairs
+	at           uint                     // index in rx of the frame being handled
+	kept         uint32                   // bits: which of rx are held, and must not be freed
 	out          []outQueue
 	classes      packet.Class // number of classes that the port distinguishes
 	burst        int          // frames that are built before they go to the port
@@ -212,6 +213,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.limiter.Resume(now)
 	}
 	n := e.port.Recv(e.rx[:])
+	e.prefetchQueuePairs(n)
 	for i := range n {
 		e.at = uint(i)
 		e.receive(&e.rx[i])

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"github.com/goroce/goroce/internal/prefetch"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -53,6 +54,10 @@ func (snd *sender) slot(i uint32) uint32 { return i & uint32(len(snd.q.wqes)-1) 
 
 // oldest returns the oldest work request that has not completed.
 func (snd *sender) oldest() *sendWQE { return snd.at(snd.done) }
+
+// prefetchQueue fetches what leads to the work requests, and prefetchOldest the oldest of them.
+func (snd *sender) prefetchQueue()  { prefetch.Object(snd.q) }
+func (snd *sender) prefetchOldest() { prefetch.Object(snd.oldest()) }
 
 // isIdle reports whether everything posted has completed.
 func (snd *sender) isIdle() bool { return snd.done == snd.posted }

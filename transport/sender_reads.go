@@ -13,6 +13,9 @@ type outstandingReads struct {
 }
 
 func newOutstandingReads(limit int) *outstandingReads {
+	if limit == 0 {
+		return nil
+	}
 	return &outstandingReads{ends: make([]wire.PSN, limit)}
 }
 

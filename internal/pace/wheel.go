@@ -1,10 +1,13 @@
 package pace
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/internal/prefetch"
+	"github.com/goroce/goroce/units"
+)
 
 // Slot is the resolution of a Wheel: a timer is due at the first multiple of Slot that is not
-// before the timer's time. PacketSlot is the resolution of a Limiter, a tenth of a
-// frame of 1 KB at 100 Gb/s.
+// before the timer's time. PacketSlot is the resolution of a Limiter, a tenth of a frame of 1 KB at
+// 100 Gb/s.
 const (
 	PacketSlot = 8 * units.Nanosecond
 	Slot       = PacketSlot << timerShift
@@ -95,6 +98,13 @@ func (w *Wheel) Set(id uint32, at units.Time) {
 		w.unlink(i)
 	}
 	w.link(i)
+}
+
+// Prefetch fetches the memory of timer id into the cache.
+func (w *Wheel) Prefetch(id uint32) {
+	if int(id)+1 < len(w.nodes) {
+		prefetch.Object(&w.nodes[id+1])
+	}
 }
 
 // Stop stops timer id. A timer that was never set is stopped.
