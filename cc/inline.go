@@ -101,8 +101,8 @@ func (c *Inline) Snapshot(f Flow) Snapshot {
 	return Snapshot{Window: flow.decision.Window, Rate: flow.decision.Rate}
 }
 
-// Poll implements Controller: it sends the TIMER events that are due, one to each flow, in the order
-// of flows.
+// Poll implements Controller: it sends the TIMER events that are due, one to each flow, in the
+// order of flows.
 func (c *Inline) Poll(now units.Time) units.Time {
 	if !c.wakes.any(now) {
 		return c.wakes.next(now)

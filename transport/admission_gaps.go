@@ -55,6 +55,7 @@ func (a *admission) reportMissing(packets int, bytes units.Bytes, now units.Time
 // has the DSCP for that, malformed otherwise.
 func (e *Endpoint) receiveTrimmed(frame []byte) {
 	c, p := &e.counters, &e.pkt
+	e.likePrevious = nil
 	payload, err := p.ParseTrimmed(frame)
 	if e.trimmedDSCP == 0 || err != nil || p.DSCP != e.trimmedDSCP {
 		c.DropTruncated++

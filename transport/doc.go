@@ -53,5 +53,5 @@
 // Everything belongs to the core that polls: no method may be called from another goroutine. The
 // package starts no goroutine, takes no lock, reads no clock and allocates nothing per packet. It
 // imports units, packet, cc, pace, secret, transport/wire, internal/endpoint, internal/neigh,
-// internal/rdmacm and the standard library without net, os and time.
+// internal/prefetch, internal/rdmacm and the standard library without net, os and time.
 package transport

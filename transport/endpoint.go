@@ -66,7 +66,9 @@ type Endpoint struct {
 	vlan uint16
 	now  units.Time
 
-	rx           [packet.Burst]packet.Buf
+	rx [packet.Burst]packet.Buf
+	// the queue pair of the previous frame of the burst, of which pkt is a view; nil if pkt is not
+	likePrevious *QueuePair
 	fetched      [packet.Burst]*QueuePair // scratch of prefetchQueuePairs
 	at           uint                     // index in rx of the frame being handled
 	kept         uint32                   // bits: which of rx are held, and must not be freed
@@ -213,6 +215,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.limiter.Resume(now)
 	}
 	n := e.port.Recv(e.rx[:])
+	e.likePrevious = nil
 	e.prefetchQueuePairs(n)
 	for i := range n {
 		e.at = uint(i)
@@ -327,15 +330,33 @@ func (e *Endpoint) receive(b *packet.Buf) {
 	e.counters.RxFrames++
 	e.counters.RxBytes += uint64(len(frame))
 	e.setArrival(b.Time)
-	p := &e.pkt
-	if err := p.Parse(frame); err != nil {
-		e.countInvalid(err, frame)
-		return
+	p, qp := &e.pkt, e.likePrevious
+	if qp == nil || !p.ParseLike(frame) {
+		qp, e.likePrevious = nil, nil
+		if err := p.Parse(frame); err != nil {
+			e.countInvalid(err, frame)
+			return
+		}
 	}
 	if !p.ICRC() {
 		e.counters.DropICRC++
 		return
 	}
+	if qp == nil {
+		if qp = e.connected(p); qp == nil {
+			return
+		}
+		e.likePrevious = qp
+	} else if !qp.isReceiving() {
+		e.counters.DropState++
+		return
+	}
+	qp.receive(p)
+}
+
+// connected returns the connected queue pair that p is for, after the checks of p's headers against
+// it. It returns nil if p is for another kind of queue pair, which handles it, or dropped.
+func (e *Endpoint) connected(p *wire.Packet) *QueuePair {
 	qp := e.qps.find(p.DestQP)
 	if qp == nil {
 		if p.DestQP == rdmacm.QPN && e.gsi != nil {
@@ -343,7 +364,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 		} else {
 			e.counters.DropUnknownQP++
 		}
-		return
+		return nil
 	}
 	info := p.Op.Info()
 	switch {
@@ -353,12 +374,26 @@ func (e *Endpoint) receive(b *packet.Buf) {
 		e.counters.DropWrongService++
 	case qp.Type == UD:
 		qp.rcv.receiveDatagram(p)
-	case qp.state < ReadyToReceive || qp.state == Errored:
+	case !qp.isReceiving():
 		e.counters.DropState++
 	case !p.SrcIs(&qp.tmpl):
 		e.counters.DropPeer++
 	case !samePartition(p.PKey, qp.pkey):
 		e.counters.DropPKey++
+	default:
+		return qp
+	}
+	return nil
+}
+
+// isReceiving reports whether the state admits packets.
+func (qp *QueuePair) isReceiving() bool {
+	return qp.state >= ReadyToReceive && qp.state != Errored
+}
+
+// receive handles a packet of the connected peer.
+func (qp *QueuePair) receive(p *wire.Packet) {
+	switch info := p.Op.Info(); {
 	case info.Request:
 		qp.rcv.receiveRequest(p, info)
 		if qp.rcv.isReordering() {

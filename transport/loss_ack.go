@@ -126,6 +126,11 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 			loss.retriesLeft--
 		}
 	}
+	if loss.una != before && loss.recovery != nil {
+		// The responder has got as far as here and holds nothing: what was retransmitted together
+		// with what it has got was dropped, too.
+		loss.markResentLostFrom(in.end)
+	}
 	loss.nakSeen = true
 	loss.onLostFrom(in.end, in)
 }

@@ -351,6 +351,17 @@ func (loss *lossRecovery) markResentLost() bool {
 	return true
 }
 
+// markResentLostFrom marks retransmissions from psn on as lost again, at no cost of retries.
+func (loss *lossRecovery) markResentLostFrom(psn wire.PSN) {
+	rec := loss.recovery
+	for ; psn.Before(loss.sndMax) && within(loss.una, psn); psn = psn.Add(1) {
+		if rec.resent.has(psn) {
+			rec.resent.remove(psn)
+			loss.markLost(psn)
+		}
+	}
+}
+
 // markAllLost marks everything outstanding as lost that is not known to have arrived.
 func (loss *lossRecovery) markAllLost() {
 	for psn := loss.una; psn != loss.sndMax && within(loss.una, psn); psn = psn.Add(1) {

@@ -128,6 +128,14 @@ func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
 	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
 }
 
+// region returns the region that a key names, or nil if it names none of pd.
+func (pd *ProtectionDomain) region(key uint32) *MemoryRegion {
+	if mr := pd.ep.regions.find(key); mr != nil && mr.pd == pd {
+		return mr
+	}
+	return nil
+}
+
 // memory returns the n bytes at addr that a key names, if the key is one of pd and allows the
 // access. Zero bytes are always accessible: their key is not checked (InfiniBand spec 9.7.5.1.5).
 func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte,
@@ -135,8 +143,8 @@ func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Acc
 	if n == 0 {
 		return nil, true
 	}
-	mr := pd.ep.regions.find(key)
-	if mr == nil || mr.pd != pd || mr.access&access != access {
+	mr := pd.region(key)
+	if mr == nil || mr.access&access != access {
 		return nil, false
 	}
 	return mr.slice(addr, n)

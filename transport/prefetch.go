@@ -49,9 +49,3 @@ func guessQPN(frame []byte) uint32 {
 	}
 	return binary.BigEndian.Uint32(frame[ipv4:])
 }
-
-// Prefetch fetches what PostSend touches of the queue pair into the cache. A program that posts to
-// many queue pairs in turn calls it for those that are next.
-func (qp *QueuePair) Prefetch() {
-	prefetch.Object(qp)
-}

@@ -160,6 +160,7 @@ func (rcv *receiver) executeReordered() {
 		*a.buf(psn) = packet.Buf{}
 		e.shares.count(a, -1)
 		p := &e.pkt
+		e.likePrevious = nil
 		e.setArrival(b.Time)
 		if p.Parse(b.Data()) == nil { // as it did on arrival
 			rcv.execute(p, p.Inner().Info())

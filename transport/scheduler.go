@@ -199,6 +199,25 @@ func (e *Endpoint) frame(c packet.Class) *packet.Buf {
 	return &q.bufs[q.n]
 }
 
+// frames returns up to n empty buffers to build packets of class c in: none when the port has no
+// room. push and pushed queue the first of them.
+func (e *Endpoint) frames(c packet.Class, n int) []packet.Buf {
+	c = min(c, e.classes-1)
+	q := &e.out[c]
+	if q.n == q.ready && !e.prepare(c) {
+		return nil
+	}
+	return q.bufs[q.n:min(q.ready, q.n+n)]
+}
+
+// pushed queues the packets that were built in the first n buffers returned by frames.
+func (e *Endpoint) pushed(c packet.Class, n int) {
+	q := &e.out[min(c, e.classes-1)]
+	e.counters.TxFrames += uint64(n)
+	e.counters.TxBytes += uint64(n) * uint64(q.bufs[q.n].Len()) // they are of one length
+	q.n += n
+}
+
 // prepare makes room for another packet of class c. It returns false when the port has none.
 func (e *Endpoint) prepare(c packet.Class) bool {
 	q := &e.out[c]

@@ -53,6 +53,7 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, more 
 			return sent, status == sendNoRoom
 		}
 	}
+	sent += snd.transmitRun(now, quantum-sent)
 	for sent < quantum {
 		if snd.next == snd.posted || qp.state == SQDrained && snd.next == snd.begun {
 			return sent, false

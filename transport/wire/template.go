@@ -221,6 +221,18 @@ func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	return ext, total
 }
 
+// BuildLike writes the headers of a packet that differ in the PSN alone from those in like, which
+// Build wrote. Like Build, it leaves the extended headers, the payload and Seal to the caller.
+func (t *Template) BuildLike(frame, like []byte, psn PSN) {
+	if t.len == overhead4 {
+		*(*[overhead4]byte)(frame) = [overhead4]byte(like)
+	} else {
+		copy(frame, like[:t.len])
+	}
+	last := frame[t.len-4 : t.len]
+	putBE32(last, binary.BigEndian.Uint32(last)&^PSNMask|uint32(psn)&PSNMask)
+}
+
 // SetFrameTOS changes DSCP and ECN of a frame, between Build and Seal.
 func (t *Template) SetFrameTOS(frame []byte, tos uint8) {
 	if t.v6 {
