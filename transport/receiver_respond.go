@@ -206,7 +206,8 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 		frame := room[:total]
 		wire.View[wire.AETH](frame[ext:]).Set(wire.SyndromeAck, en.msn)
 		wire.View[wire.BE64](frame[ext+wire.AETHLen:]).Set(en.found)
-		rcv.finishResponse(b, frame)
+		qp.tmpl.Seal(frame)
+		rcv.pushResponse(b, total)
 		return sendDone
 	}
 	offset := k << qp.mtuShift
@@ -222,17 +223,17 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 		wire.View[wire.AETH](frame[ext:]).Set(wire.SyndromeAck, en.msn)
 		ext += wire.AETHLen
 	}
-	copy(frame[ext:], src)
-	rcv.finishResponse(b, frame)
+	qp.tmpl.SealCopy(frame, ext, src)
+	rcv.pushResponse(b, total)
 	return sendDone
 }
 
-func (rcv *receiver) finishResponse(b *packet.Buf, frame []byte) {
-	qp := rcv.conn()
-	qp.tmpl.Seal(frame)
-	b.SetLen(len(frame))
-	qp.ep.push(packet.ClassData)
-	qp.ep.readsServedFirst = true
+// pushResponse queues a sealed response of n bytes for transmission.
+func (rcv *receiver) pushResponse(b *packet.Buf, n int) {
+	e := rcv.conn().ep
+	b.SetLen(n)
+	e.push(packet.ClassData)
+	e.readsServedFirst = true
 }
 
 var responses = [...]wire.Opcode{

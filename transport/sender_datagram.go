@@ -47,11 +47,10 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, more bool) {
 			binary.BigEndian.PutUint32(frame[ext:], w.imm)
 			ext += wire.ImmDtLen
 		}
-		if !snd.gather(frame[ext:ext+int(w.length)], w, slot, 0) {
+		if !snd.sealPayload(&to.ah.tmpl, frame, ext, w, slot, 0, w.length) {
 			qp.failAt(snd.next, StatusLocProtErr, AsyncQPFatal)
 			return sent, false
 		}
-		to.ah.tmpl.Seal(frame)
 		b.SetLen(total)
 		e.push(packet.ClassData)
 		snd.packetsSent++

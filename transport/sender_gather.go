@@ -1,21 +1,31 @@
 package transport
 
-// gather copies len(dst) bytes at offset of the message into a packet.
-func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
-	if len(dst) == 0 {
-		return true
+import "github.com/goroce/goroce/transport/wire"
+
+// sealPayload copies n bytes at offset of the message into a frame, where its headers end, and
+// seals the frame.
+func (snd *sender) sealPayload(t *wire.Template, frame []byte, at int, w *sendWQE,
+	slot, offset, n uint32) bool {
+	if w.sges == 1 && w.flags&inline == 0 {
+		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), n, w.sge.LKey, 0)
+		if ok {
+			t.SealCopy(frame, at, src)
+		}
+		return ok
 	}
+	if !snd.gather(frame[at:at+int(n)], w, slot, offset) {
+		return false
+	}
+	t.Seal(frame)
+	return true
+}
+
+// gather copies len(dst) bytes at offset of a message that is not in one piece, or inline.
+func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 	if w.flags&inline != 0 {
 		at := int(slot)*int(snd.cold().maxInline) + int(offset)
 		copy(dst, snd.q.inline[at:at+len(dst)])
 		return true
-	}
-	if w.sges == 1 {
-		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(dst)), w.sge.LKey, 0)
-		if ok {
-			copy(dst, src)
-		}
-		return ok
 	}
 	return snd.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
 		n := copy(dst, piece)

@@ -205,13 +205,12 @@ func (snd *sender) buildData(w *sendWQE, slot, k uint32, ackRequest bool) sendSt
 		binary.BigEndian.PutUint32(frame[data:], w.imm)
 		data += wire.ImmDtLen
 	}
-	if !snd.gather(frame[data:data+int(size)], w, slot, offset) {
-		return sendFailed
-	}
 	if class, ok := a.trafficClass(); ok {
 		qp.tmpl.SetFrameTOS(frame, class)
 	}
-	qp.tmpl.Seal(frame)
+	if !snd.sealPayload(&qp.tmpl, frame, data, w, slot, offset, size) {
+		return sendFailed
+	}
 	b.SetLen(total)
 	e.push(qp.class)
 	return sendDone

@@ -88,8 +88,7 @@ func (snd *sender) buildRun(first *sendWQE, mr *MemoryRegion, bufs []packet.Buf)
 			wire.View[wire.RETH](frame[data:]).Set(w.remoteAddr, w.rkey, first.length)
 			payload += wire.RETHLen
 		}
-		copy(frame[payload:], src)
-		qp.tmpl.Seal(frame)
+		qp.tmpl.SealCopy(frame, payload, src)
 		b.SetLen(total)
 		w.first = psn
 		psn = psn.Add(1)

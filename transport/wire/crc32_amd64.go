@@ -16,12 +16,21 @@ func foldAVX512(p *byte, n int, o *overlay) uint32
 //go:noescape
 func foldPCLMUL(p *byte, n int, o *overlay) uint32
 
+// copyAVX512 is the AVX-512 implementation that also copies the n bytes from src to dst, which must
+// not overlap. It needs 64 bytes and accesses nothing else.
+//
+//go:noescape
+func copyAVX512(dst, src *byte, n int, crc uint32) uint32
+
 func cpuid(leaf, subleaf uint32) (eax, ebx, ecx, edx uint32)
 
 func xgetbv() (eax, edx uint32)
 
 // minFold is the length of the shortest message that both implementations can read.
 const minFold = 16
+
+// minCopy is the length of the shortest message that copyAVX512 can copy.
+const minCopy = 64
 
 // The implementations that the processor and the operating system support.
 var hasAVX512, hasPCLMUL = features()
@@ -52,6 +61,9 @@ func features() (avx512, pclmul bool) {
 	return pclmul && state&zmmState == zmmState && b7&wanted == wanted && c7&vpclmulqdq != 0, pclmul
 }
 
+// hasCopyCRC is whether copyCRC reads its source once.
+var hasCopyCRC = hasAVX512
+
 // updateCRC continues crc over p, as hash/crc32's Update with the IEEE polynomial. It serves XDATA
 // with telemetry; icrc calls the fold directly.
 func updateCRC(crc uint32, p []byte) uint32 {
@@ -63,6 +75,16 @@ func updateCRC(crc uint32, p []byte) uint32 {
 		return foldAVX512(unsafe.SliceData(p), len(p), &o)
 	}
 	return foldPCLMUL(unsafe.SliceData(p), len(p), &o)
+}
+
+// copyCRC copies src to dst, which has its length, and continues crc over it. The two must not
+// overlap.
+func copyCRC(crc uint32, dst, src []byte) uint32 {
+	if len(src) < minCopy || !hasAVX512 {
+		return copyThenSum(crc, dst, src)
+	}
+	_ = dst[:len(src)]
+	return copyAVX512(unsafe.SliceData(dst), unsafe.SliceData(src), len(src), crc)
 }
 
 var (

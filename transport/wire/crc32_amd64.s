@@ -21,6 +21,48 @@ DATA ones<>+16(SB)/8, $-1
 DATA ones<>+24(SB)/8, $-1
 GLOBL ones<>(SB), RODATA|NOPTR, $32
 
+// MERGE folds the four blocks Z0 to Z3, of which Z3 is the last, into Z0. Z10 is fold512.
+#define MERGE \
+	VPCLMULQDQ $0x00, Z10, Z0, Z4; \
+	VPCLMULQDQ $0x11, Z10, Z0, Z0; \
+	VPTERNLOGQ $0x96, Z4, Z0, Z1;  \
+	VPCLMULQDQ $0x00, Z10, Z1, Z4; \
+	VPCLMULQDQ $0x11, Z10, Z1, Z1; \
+	VPTERNLOGQ $0x96, Z4, Z1, Z2;  \
+	VPCLMULQDQ $0x00, Z10, Z2, Z4; \
+	VPCLMULQDQ $0x11, Z10, Z2, Z0; \
+	VPTERNLOGQ $0x96, Z4, Z3, Z0
+
+// REDUCE adds up the block Z0 and the tail of CX bytes at the end of Z9. Each of the sixteen
+// halves, times x^(its distance from the end + 32) mod P, has 96 bits, and their sum is as good as
+// the message. R8 is the address of row maxShift of reduce512.
+#define REDUCE \
+	VMOVDQU64  (R8), Z5;           \
+	SHLQ       $6, CX;             \
+	VMOVDQU64  (R8)(CX*1), Z4;     \
+	VPCLMULQDQ $0x00, Z5, Z9, Z6;  \
+	VPCLMULQDQ $0x11, Z5, Z9, Z7;  \
+	VPCLMULQDQ $0x00, Z4, Z0, Z1;  \
+	VPCLMULQDQ $0x11, Z4, Z0, Z0;  \
+	VPXORQ     Z7, Z6, Z6;         \
+	VPTERNLOGQ $0x96, Z6, Z1, Z0
+
+// LANES adds up the four lanes of Z0 and leaves the CRC in AX. The low 64 bits of the sum are those
+// above x³¹. The quotient by P makes them vanish: it is they times P's inverse. What quotient times
+// P leaves in the other 32 is the remainder.
+#define LANES \
+	VEXTRACTI64X4 $1, Z0, Y1;      \
+	VPXOR      Y1, Y0, Y0;         \
+	VEXTRACTI128 $1, Y0, X1;       \
+	VPXOR      X1, X0, X0;         \
+	VMOVDQU    ·barrett(SB), X2;   \
+	VPCLMULQDQ $0x00, X2, X0, X1;  \
+	VPCLMULQDQ $0x10, X2, X1, X1;  \
+	VPXOR      X1, X0, X0;         \
+	VPEXTRD    $2, X0, AX;         \
+	NOTL       AX;                 \
+	VZEROUPPER
+
 // func foldAVX512(p *byte, n int, o *overlay) uint32
 TEXT ·foldAVX512(SB), NOSPLIT, $0-28
 	MOVQ p+0(FP), SI
@@ -78,16 +120,7 @@ quad:
 	CMPQ BX, $256
 	JAE  quad
 
-	// The four become one.
-	VPCLMULQDQ $0x00, Z10, Z0, Z4
-	VPCLMULQDQ $0x11, Z10, Z0, Z0
-	VPTERNLOGQ $0x96, Z4, Z0, Z1
-	VPCLMULQDQ $0x00, Z10, Z1, Z4
-	VPCLMULQDQ $0x11, Z10, Z1, Z1
-	VPTERNLOGQ $0x96, Z4, Z1, Z2
-	VPCLMULQDQ $0x00, Z10, Z2, Z4
-	VPCLMULQDQ $0x11, Z10, Z2, Z0
-	VPTERNLOGQ $0x96, Z4, Z3, Z0
+	MERGE
 	TESTQ BX, BX
 	JZ   reduce
 
@@ -100,33 +133,10 @@ single:
 	JNZ  single
 
 reduce:
-	// Each of the sixteen halves, times x^(its distance from the end + 32) mod P, has 96 bits, and
-	// their sum is as good as the message.
-	VMOVDQU64  (R8), Z5
-	SHLQ $6, CX
-	VMOVDQU64  (R8)(CX*1), Z4
-	VPCLMULQDQ $0x00, Z5, Z9, Z6
-	VPCLMULQDQ $0x11, Z5, Z9, Z7
-	VPCLMULQDQ $0x00, Z4, Z0, Z1
-	VPCLMULQDQ $0x11, Z4, Z0, Z0
-	VPXORQ     Z7, Z6, Z6
-	VPTERNLOGQ $0x96, Z6, Z1, Z0
+	REDUCE
 
 lanes:
-	VEXTRACTI64X4 $1, Z0, Y1
-	VPXOR      Y1, Y0, Y0
-	VEXTRACTI128 $1, Y0, X1
-	VPXOR      X1, X0, X0
-
-	// The low 64 bits in the register are those above x³¹. The quotient by P makes them vanish: it is
-	// they times P's inverse. What quotient times P leaves in the other 32 is the remainder.
-	VMOVDQU    ·barrett(SB), X2
-	VPCLMULQDQ $0x00, X2, X0, X1
-	VPCLMULQDQ $0x10, X2, X1, X1
-	VPXOR      X1, X0, X0
-	VPEXTRD    $2, X0, AX
-	NOTL       AX
-	VZEROUPPER
+	LANES
 	MOVL       AX, ret+24(FP)
 	RET
 
@@ -145,6 +155,101 @@ short:
 	VPCLMULQDQ $0x11, Z4, Z0, Z0
 	VPXORQ     Z1, Z0, Z0
 	JMP  lanes
+
+// func copyAVX512(dst, src *byte, n int, crc uint32) uint32
+// As foldAVX512, without a mask; what is loaded is stored at dst too. n must be 64 or more. Every
+// byte at dst in the end is the one that was summed, even if another thread changes src meanwhile.
+TEXT ·copyAVX512(SB), NOSPLIT, $0-36
+	MOVQ dst+0(FP), DI
+	MOVQ src+8(FP), SI
+	MOVQ n+16(FP), BX
+	MOVL crc+24(FP), DX
+	LEAQ ·reduce512+(64*maxShift)(SB), R8
+
+	// The tail is stored with the bytes before it, a whole block. Those are stored again later.
+	MOVQ $-1, AX
+	MOVQ BX, CX
+	ANDQ $63, CX
+	SHRQ CX, AX
+	NOTQ AX
+	KMOVQ AX, K1
+	VMOVDQU64  -64(SI)(BX*1), Z9
+	VMOVDQU64  Z9, -64(DI)(BX*1)
+	VMOVDQU8.Z Z9, K1, Z9
+
+	NOTL DX
+	VMOVD DX, X4
+	VMOVDQU64 (SI), Z0
+	VMOVDQU64 Z0, (DI)
+	VPXORQ    Z4, Z0, Z0
+	ADDQ $64, SI
+	ADDQ $64, DI
+	SUBQ CX, BX
+	SUBQ $64, BX // bytes in whole blocks not read yet
+	JZ   reduce
+	VBROADCASTI32X4 ·fold512(SB), Z10
+	CMPQ BX, $(3*64+2*256)
+	JB   single
+
+	VBROADCASTI32X4 ·fold2048(SB), Z11
+	VMOVDQU64 (SI), Z1
+	VMOVDQU64 64(SI), Z2
+	VMOVDQU64 128(SI), Z3
+	VMOVDQU64 Z1, (DI)
+	VMOVDQU64 Z2, 64(DI)
+	VMOVDQU64 Z3, 128(DI)
+	ADDQ $192, SI
+	ADDQ $192, DI
+	SUBQ $192, BX
+
+	PCALIGN $32
+quad:
+	VMOVDQU64 (SI), Z12
+	VMOVDQU64 64(SI), Z13
+	VMOVDQU64 128(SI), Z14
+	VMOVDQU64 192(SI), Z15
+	VPCLMULQDQ $0x00, Z11, Z0, Z4
+	VPCLMULQDQ $0x11, Z11, Z0, Z0
+	VPCLMULQDQ $0x00, Z11, Z1, Z5
+	VPCLMULQDQ $0x11, Z11, Z1, Z1
+	VMOVDQU64 Z12, (DI)
+	VMOVDQU64 Z13, 64(DI)
+	VPCLMULQDQ $0x00, Z11, Z2, Z6
+	VPCLMULQDQ $0x11, Z11, Z2, Z2
+	VPCLMULQDQ $0x00, Z11, Z3, Z7
+	VPCLMULQDQ $0x11, Z11, Z3, Z3
+	VMOVDQU64 Z14, 128(DI)
+	VMOVDQU64 Z15, 192(DI)
+	VPTERNLOGQ $0x96, Z12, Z4, Z0
+	VPTERNLOGQ $0x96, Z13, Z5, Z1
+	VPTERNLOGQ $0x96, Z14, Z6, Z2
+	VPTERNLOGQ $0x96, Z15, Z7, Z3
+	ADDQ $256, SI
+	ADDQ $256, DI
+	SUBQ $256, BX
+	CMPQ BX, $256
+	JAE  quad
+
+	MERGE
+	TESTQ BX, BX
+	JZ   reduce
+
+single:
+	VMOVDQU64 (SI), Z12
+	VPCLMULQDQ $0x00, Z10, Z0, Z4
+	VPCLMULQDQ $0x11, Z10, Z0, Z0
+	VMOVDQU64 Z12, (DI)
+	VPTERNLOGQ $0x96, Z12, Z4, Z0
+	ADDQ $64, SI
+	ADDQ $64, DI
+	SUBQ $64, BX
+	JNZ  single
+
+reduce:
+	REDUCE
+	LANES
+	MOVL AX, ret+32(FP)
+	RET
 
 // func foldPCLMUL(p *byte, n int, o *overlay) uint32
 // The same with blocks of 16 bytes, for processors without AVX-512; n must be 16 or more.

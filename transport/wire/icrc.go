@@ -58,4 +58,11 @@ func icrcXDATA(b []byte, bth int, v6 bool) uint32 {
 	return updateCRC(crc, b[at+n:])
 }
 
+// copyThenSum is copyCRC in two passes. It sums what is at dst, because another thread may have
+// changed src since.
+func copyThenSum(crc uint32, dst, src []byte) uint32 {
+	copy(dst, src)
+	return updateCRC(crc, dst)
+}
+
 func le32(b []byte) uint32 { return binary.LittleEndian.Uint32(b) }

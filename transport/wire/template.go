@@ -187,8 +187,9 @@ func (f Flags) bit(flag Flags, mask uint8) uint8 {
 // Build writes the headers of a packet with payload bytes of payload to frame, which must have room
 // for the whole packet. It returns the offset of the extended headers and the length of the frame,
 // with pad and ICRC. The caller writes the extended headers (f.Op.Info().Ext bytes) and the payload
-// there, then calls Seal. Build does not write to frame from ext on. The payload of an XACK is its
-// TLVs, that of an XDATA its TLVs and the extended headers and payload of the inner opcode.
+// there, then calls Seal, or SealCopy for the payload and the rest. Build does not
+// write to frame from ext on. The payload of an XACK is its TLVs, that of an XDATA its TLVs and
+// the extended headers and payload of the inner opcode.
 func (t *Template) Build(frame []byte, f Fields, payload int) (ext, total int) {
 	ext = int(t.len)
 	pad := -payload & 3

@@ -81,7 +81,7 @@ func TestTemplateSetters(t *testing.T) {
 // TestAllocations: nothing on the way of a packet, in or out, allocates.
 func TestAllocations(t *testing.T) {
 	frame := aFrame(t, 100)
-	room := make([]byte, 256)
+	room, long, payload := make([]byte, 256), make([]byte, 2048), make([]byte, 1024)
 	tmpl := aTemplate(t, false)
 	bad := []byte{1, 2, 3}
 	for name, f := range map[string]func(){
@@ -96,6 +96,10 @@ func TestAllocations(t *testing.T) {
 			ext, total := tmpl.Build(room, Fields{Op: RCWriteOnly}, 100)
 			View[RETH](room[ext:]).Set(1, 2, 3)
 			tmpl.Seal(room[:total])
+		},
+		"SealCopy": func() {
+			ext, total := tmpl.Build(long, Fields{Op: RCSendOnly}, 1024)
+			tmpl.SealCopy(long[:total], ext, payload)
 		},
 		"generic ICRC": func() { icrcGeneric(frame[14:], false) },
 		"updateCRC":    func() { updateCRC(1, frame) },
