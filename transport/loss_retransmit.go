@@ -38,7 +38,7 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 		n = loss.missingResponses(psn)
 	}
 	size := uint32(qp.snd.span(w, k, k+n))
-	if !qp.cong.hasRoom(min(size, qp.mtu)) || qp.adm != nil && !w.op.hasResponse() &&
+	if !loss.hasRoomAgain(psn, min(size, qp.mtu)) || qp.adm != nil && !w.op.hasResponse() &&
 		!qp.adm.admits(w, k, true,
 			now) {
 		return sendBlocked
@@ -85,6 +85,13 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 			now)
 	}
 	return sendDone
+}
+
+// hasRoomAgain reports whether the window admits the retransmission of psn, of size bytes. The
+// oldest packet is always admitted (RFC 6675, section 5, step 4.3): what fills the window may be
+// responses that the peer does not send before it has that packet.
+func (loss *lossRecovery) hasRoomAgain(psn wire.PSN, size uint32) bool {
+	return psn == loss.una || loss.conn().cong.hasRoom(size)
 }
 
 // missingResponses returns how many responses from psn on to request again, in one request. A

@@ -298,7 +298,7 @@ func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	case qp.loss.isWaitingRNR() || qp.cong.isHeld():
 		return 0, false
 	case qp.loss.isRecovering() && qp.loss.hasLost():
-		return units.Bytes(qp.mtu), qp.cong.hasRoom(qp.mtu) &&
+		return units.Bytes(qp.mtu), qp.loss.hasRoomAgain(qp.loss.oldestLost(), qp.mtu) &&
 			qp.loss.maySendLost() &&
 			qp.adm.admitsLost(now)
 	case snd.next == snd.posted:

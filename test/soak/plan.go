@@ -251,6 +251,9 @@ func (end *peerEnd) roundTrips() int {
 	}
 	mtu := end.session.mtu
 	packets := max(1, int(window/mtu))
+	if end.session.selective { // no PSN is in flight that a SACK could not name
+		packets = min(packets, int(end.session.sackBits))
+	}
 	trips := 0
 	for _, m := range end.script {
 		trips += 1 + m.packets(mtu)/packets
