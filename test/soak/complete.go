@@ -162,6 +162,10 @@ func (end *peerEnd) mayExceedRetries(m *message) bool {
 		(peer.aborted || peer.failures > 0 || p.faults.isAny()) {
 		return true
 	}
+	// A READ is not answered again when its region has been deregistered since.
+	if peer.withdrawn && m.op == transport.OpRead && peer.qp.Endpoint().Stats().RepeatsRefused > 0 {
+		return true
+	}
 	// Packets from before the reset of a reused queue pair may arrive late. The peer NAKs them as
 	// out of sequence, and the sender counts each NAK as one for its new packets, which costs a
 	// retry.
