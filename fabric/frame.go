@@ -40,8 +40,10 @@ type frame struct {
 	l3   uint8 // offset of the IP header; 0: not IP
 
 	state frameState
-	pause bool // a PFC frame, for the queue prio
-	_     [10]byte
+	pause bool // a PFC frame
+	// priorities that a PFC frame pauses for wait, and that it resumes: one bit each
+	pauses, resumes uint8
+	_               [8]byte
 
 	mem []byte
 	// wait is the duration of a pause frame; at a host, the arrival time minus at (not positive).
@@ -109,7 +111,7 @@ func (n *Network) bufferMemory() []byte {
 }
 
 func (n *Network) release(f *frame) {
-	f.state, f.owner, f.from, f.pause = frameFree, nil, nil, false
+	f.state, f.owner, f.from, f.pause, f.pauses, f.resumes = frameFree, nil, nil, false, 0, 0
 	n.free = append(n.free, f)
 }
 

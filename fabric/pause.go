@@ -43,38 +43,40 @@ func (p *Port) resumePeer(prio uint8) {
 	}
 }
 
-// sendPause sends a pause frame, after the frame on the wire and before all queued frames.
+// sendPause sends a pause frame, after the frame on the wire and before all queued frames. A pause
+// frame has a time for every priority: one that is still waiting to leave takes this one's along.
 func (p *Port) sendPause(prio uint8, wait units.Duration) {
-	f := p.net.newFrame(nil)
-	f.pause, f.prio, f.wait, f.state = true, prio, wait, frameMoving
-	f.resize(minFrame - frameCheck)
-	p.first.push(f)
+	f := p.first.tail
+	if f == nil {
+		f = p.net.newFrame(nil)
+		f.pause, f.state = true, frameMoving
+		f.resize(minFrame - frameCheck)
+		p.first.push(f)
+	}
+	if bit := uint8(1) << prio; wait > 0 {
+		f.pauses, f.resumes, f.wait = f.pauses|bit, f.resumes&^bit, wait
+	} else {
+		f.pauses, f.resumes = f.pauses&^bit, f.resumes|bit
+	}
 	p.kick()
 }
 
 // receivePause applies a received pause frame after the response time of 802.3.
 func (p *Port) receivePause(f *frame) {
-	prio, wait := f.prio, f.wait
+	pauses, resumes, wait := f.pauses, f.resumes, f.wait
 	p.net.release(f)
 	if p.sw != nil && p.sw.config.IgnorePauses {
 		return
 	}
 	apply := func() {
-		now := p.net.now
-		q := &p.queues[prio]
-		if p.paused>>prio&1 != 0 {
-			q.stats.Paused -= max(0, p.until[prio].Sub(now))
+		for prio := range uint8(Priorities) {
+			switch bit := uint8(1) << prio; {
+			case pauses&bit != 0:
+				p.pause(prio, wait)
+			case resumes&bit != 0:
+				p.resume(prio)
+			}
 		}
-		if wait == 0 {
-			p.paused &^= 1 << prio
-			p.kick()
-			return
-		}
-		p.paused |= 1 << prio
-		p.until[prio] = now.Add(wait)
-		q.stats.PausesReceived++
-		q.stats.Paused += wait
-		p.net.call(p.until[prio], p.kick)
 	}
 	if response := p.net.config.PauseResponse; response > 0 {
 		p.net.call(p.net.now.Add(p.rate.Duration(response)), apply)
@@ -83,12 +85,42 @@ func (p *Port) receivePause(f *frame) {
 	apply()
 }
 
-// Headroom returns the minimum headroom per port with which a lossless queue loses nothing. It
-// covers the frame that crosses the threshold and every frame whose transmission starts before the
-// peer stops, each of mtu bytes with its check sequence. The pause frame waits for a frame that has
-// just started in its direction, is serialised, propagates, and takes effect after the time of
-// response bytes; frames sent until then still arrive. there and back are the delays of the two
-// directions: propagation and, towards a switch, its forwarding delay.
+// pause pauses queue prio.
+func (p *Port) pause(prio uint8, wait units.Duration) {
+	q := p.endPause(prio)
+	p.paused |= 1 << prio
+	p.until[prio] = p.net.now.Add(wait)
+	q.stats.PausesReceived++
+	q.stats.Paused += wait
+	p.net.call(p.until[prio], p.kick)
+}
+
+// resume resumes queue prio.
+func (p *Port) resume(prio uint8) {
+	p.endPause(prio)
+	p.paused &^= 1 << prio
+	p.kick()
+}
+
+// endPause takes the rest of a pause in progress off the time that the queue is paused.
+func (p *Port) endPause(prio uint8) *queue {
+	q := &p.queues[prio]
+	if p.paused>>prio&1 != 0 {
+		q.stats.Paused -= max(0, p.until[prio].Sub(p.net.now))
+	}
+	return q
+}
+
+// Headroom returns the minimum headroom per port with which a lossless queue loses nothing of
+// frames of one length. It covers the frame that crosses the threshold and every frame whose
+// transmission starts before the peer stops, each of mtu bytes with its check sequence. The pause
+// frame waits for a frame that has just started in its direction, is serialised, propagates, and
+// takes effect after the time of response bytes; frames sent until then still arrive. there and
+// back are the delays of the two directions: propagation and, towards a switch, its forwarding
+// delay.
+//
+// With frames of different lengths one more of mtu bytes may arrive: shorter ones fill the time
+// until just before the peer stops, and a long one begins then.
 //
 // ByteTuning's equation 5 (C·2d + MTU + MTU + response) is the same without rounding to whole
 // frames and without preambles.

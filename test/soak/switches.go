@@ -75,7 +75,8 @@ func (p *plan) makeLossless(r rng, qs *fabric.Queues) string {
 	host, c := &p.parts.Host, &p.parts.Switch
 	far := p.topology.longest + c.Delay + host.TxDelay + host.PCIe.Latency
 	headroom := func(rate units.BitRate) units.Bytes {
-		return fabric.Headroom(rate, far, far, longestFrame(p.parts.MTU), p.parts.PauseResponse)
+		longest := longestFrame(p.parts.MTU)
+		return fabric.Headroom(rate, far, far, longest, p.parts.PauseResponse) + longest
 	}
 	one := fabric.Queue{Lossless: true, Reserve: uniform(r, units.Bytes(0), 8*units.KiB),
 		Resume: uniform(r, units.Bytes(0), 8*units.KiB)}
