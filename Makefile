@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -40,13 +40,16 @@ run: build ## WRITE bandwidth over all sizes, then WRITE latency, in one process
 	bin/roce_write_bw -d loop: -a
 	bin/roce_write_lat -d loop: -a
 
-roofline: build ## compare a C loop without a protocol, testpmd and goroce in one run
+roofline-check: setup ## the C programs of bench/roofline recover from losses
+	@$(MAKE) -s -C bench/roofline check
+
+roofline: build ## compare a C loop without a protocol, a minimal protocol in C, testpmd and goroce in one run
 	bench/roofline/run
 
 bench: setup ## Go benchmarks of every package
 	$(GO) test -p 1 -run '^$$' -bench . -benchmem -timeout 20m $(TESTFLAGS) ./...
 
-test: setup lint unit race examples ## gofmt, vet, staticcheck, every test, race detector, examples
+test: setup lint unit race examples roofline-check ## gofmt, vet, staticcheck, every test, race detector, examples
 
 lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	@unformatted=$$(gofmt -l .); [[ -z $$unformatted ]] || \
