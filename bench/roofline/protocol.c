@@ -54,6 +54,8 @@ static struct end {
 static const struct mode *m;
 static uint32_t slots;               /* messages in a connection's memory; a power of two */
 static double rate;                  /* of the last run */
+/* TSC at which measuring starts and ends, 0 before the first poll; where B's count started. */
+static uint64_t from, to, t0, received0;
 static uint64_t hz;                  /* of the TSC */
 
 static volatile bool stop __rte_cache_aligned;    /* the time is over */
@@ -101,7 +103,6 @@ inlined bool source(uint8_t op, uint32_t payload, unsigned turn)
 /* Posts the receives again and measures from the warm-up on. It reports whether B goes on. */
 inlined bool sink(uint32_t payload)
 {
-	static uint64_t from, to, t0, received0;
 	struct cqe e;
 	while (poll_cq(&B.s, &e)) {
 		uint32_t i = e.id >> 32;
@@ -111,7 +112,7 @@ inlined bool sink(uint32_t payload)
 		post_receive(&B.conns[i], &(struct rqe){ e.id, B.in + at, payload });
 	}
 	uint64_t now = B.s.now;
-	if (unlikely(B.s.received == 0)) {
+	if (unlikely(from == 0)) {
 		from = now + warmup * hz, to = UINT64_MAX;
 	} else if (unlikely(now >= from)) {
 		t0 = now, received0 = B.s.received, from = UINT64_MAX, to = now + seconds * hz;
@@ -125,7 +126,7 @@ inlined bool sink(uint32_t payload)
 /* Sends round after round when the last one has come back. It reports whether A goes on. */
 inlined bool ping(void)
 {
-	static uint64_t round, sent, from, to;
+	static uint64_t round, sent;
 	uint64_t now;
 	struct cqe done;
 	while (poll_cq(&A.s, &done));
@@ -323,6 +324,7 @@ static void mode_run(unsigned k)
 	end_create(&A, 0x2545f491), end_create(&B, 0x9e3779b9);
 	for (unsigned r = 0; r < repeat; tries--) {
 		stop = stopped = false;
+		from = 0;
 		hist_n = hist_max = 0;
 		memset(hist, 0, sizeof(hist));
 		connect_all();
