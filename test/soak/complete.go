@@ -173,7 +173,7 @@ func (end *peerEnd) mayExceedRetries(m *message) bool {
 		return true
 	}
 	need := end.minTimeout * units.Duration(max(0, int(end.retries)-1))
-	out := p.faults.outageBetween(now.Add(-end.retryTime-p.maxRTT), now)
+	out := p.faults.outageBetween(now.Add(-end.retryTime-p.maxRTT), now, p.longestPause())
 	return out > 0 && out >= need
 }
 

@@ -207,13 +207,27 @@ func (f *faults) delay() units.Duration {
 	return longest
 }
 
-// outageBetween returns the total duration of outages between two times.
-func (f *faults) outageBetween(from, to units.Time) units.Duration {
+// outageBetween returns the total duration of outages between two times. longestPause is how long a
+// pause lasts that nothing ends.
+func (f *faults) outageBetween(from, to units.Time, longestPause units.Duration) units.Duration {
 	sum := units.Duration(0)
 	for _, o := range f.outages {
-		sum += max(0, min(o.to, to).Sub(max(o.from, from)))
+		sum += max(0, min(f.effectUntil(o, longestPause), to).Sub(max(o.from, from)))
 	}
 	return sum
+}
+
+// effectUntil returns when an outage has no effect any more. A storm's last pause lasts on if the
+// frame that ends it is lost, because a link is down.
+func (f *faults) effectUntil(o outage, longestPause units.Duration) units.Time {
+	until := o.to
+	for _, down := range f.outages {
+		if o.storm && !down.storm && !down.stall && !o.to.Before(down.from) &&
+			!o.to.After(down.to) {
+			until = max(until, down.from.Add(longestPause))
+		}
+	}
+	return until
 }
 
 // schedule schedules all faults.

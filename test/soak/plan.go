@@ -296,12 +296,15 @@ func (p *plan) String() string {
 	return b.String()
 }
 
+// longestPause returns the maximum pause time: 65535 quanta of 64 bytes.
+func (p *plan) longestPause() units.Duration { return p.topology.slowest.Duration(65535 * 64) }
+
 // transit is an upper bound of the time that a frame is in flight. A pause whose end was lost lasts
-// for the maximum pause time: 65535 quanta of 64 bytes.
+// for the maximum pause time.
 func (p *plan) transit() units.Duration {
 	pause := units.Duration(0)
 	if len(p.faults.outages) > 0 {
-		pause = p.topology.slowest.Duration(65535 * 64)
+		pause = p.longestPause()
 	}
 	return p.maxRTT + p.faults.delay() + pause
 }
