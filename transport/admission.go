@@ -326,7 +326,7 @@ func (a *admission) scheduleGranter(now units.Time) {
 		return // the token pacer has it in a list already
 	}
 	next := a.granter.Next()
-	if next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored {
+	if next == 0 || !a.qp.isReceiving() {
 		return
 	}
 	if next.After(now) {

@@ -215,7 +215,7 @@ func (a *admission) onReceivePosted() {
 // scheduleCredits schedules a CREDIT that is due, or sets the timer for the next.
 func (a *admission) scheduleCredits(now units.Time) {
 	switch next := a.credits.granter.Next(); {
-	case next == 0 || a.qp.state < ReadyToReceive || a.qp.state == Errored:
+	case next == 0 || !a.qp.isReceiving():
 	case next.After(now):
 		if c := &a.credits; next != c.next { // the same for a whole burst of messages
 			c.next = next

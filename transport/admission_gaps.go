@@ -69,7 +69,7 @@ func (e *Endpoint) receiveTrimmed(frame []byte) {
 		c.DropWrongService++
 	case qp.Type != RC:
 		c.DropTrimmed++
-	case qp.state < ReadyToReceive || qp.state == Errored:
+	case !qp.isReceiving():
 		c.DropState++
 	case !p.SrcIs(&qp.tmpl):
 		c.DropPeer++

@@ -54,9 +54,9 @@ func (a *admission) unblock() bool {
 }
 
 // minGateTimeout is the least time that a peer may be silent while a queue pair waits for its
-// tokens or credits. Without an answer, package tocc's gates and granters repeat a question up to
-// 4 ms apart, or after four times the peer's response time. A peer that replies is alive, however
-// slow its program is.
+// tokens or credits. While there is no reply, the gates and granters of package tocc repeat a
+// request after up to 4 ms, or four times the peer's response time. A peer that replies is alive,
+// however slow its program is.
 const minGateTimeout = 150 * units.Millisecond
 
 // onGateTimeout handles a timeout of a queue pair whose oldest packet waits at the gate. The queue

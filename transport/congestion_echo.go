@@ -128,7 +128,7 @@ func (cong *congestion) receiveCNP(p *wire.Packet) {
 	qp := cong.conn()
 	e := qp.ep
 	switch {
-	case qp.Type == UD || qp.state < ReadyToReceive || qp.state == Errored:
+	case qp.Type == UD || !qp.isReceiving():
 		e.counters.DropState++
 	case !p.SrcIs(&qp.tmpl):
 		e.counters.DropPeer++

@@ -17,7 +17,7 @@ import (
 // acknowledges and does not execute (InfiniBand spec 9.7.5.1.2). So it needs no PSN, no right to
 // write and no memory, may be sent inside a message, and its loss does no harm. Its ACK looks like
 // any other. Therefore such a probe leaves when nothing is in flight, and an ACK that arrives while
-// nothing else is in flight is its answer.
+// nothing else is in flight is taken as its response.
 //
 // At most one probe is outstanding. A queue pair borrows a prober from the first probe that its
 // algorithm requests to the last.
@@ -29,7 +29,7 @@ type prober struct {
 	sentAt      units.Time // when that left; 0: it is not outstanding
 	txRound     uint32     // the endpoint's round in which it left
 	lostAt      units.Time // when it counts as lost; 0: never
-	// when the first of the probes left that had no answer since; 0: the newest had, or none left
+	// when the oldest probe since the last response was sent; 0: there was none
 	unansweredSince units.Time
 	lost            uint32 // how many of these were lost
 }
@@ -92,9 +92,9 @@ func (cong *congestion) onProbeTimer(now units.Time) {
 	}
 }
 
-// isPeerDead reports whether a flow that only probes, though it has something to send, has had no
-// answer for as long as all retransmissions of a packet take. Nothing else would end such a flow:
-// its packets wait.
+// isPeerDead reports whether the peer has not responded to probes for as long as all
+// retransmissions of a packet take, while the flow has something to send. Nothing else would end
+// such a flow, because its packets wait.
 func (cong *congestion) isPeerDead(now units.Time) bool {
 	qp := cong.conn()
 	p := cong.cold().prober
@@ -252,7 +252,7 @@ func (cong *congestion) sendProbeAck() bool {
 	return true
 }
 
-// receiveProbeAck handles the answer to our probe.
+// receiveProbeAck handles a PROBE_ACK, the response to our PROBE.
 func (cong *congestion) receiveProbeAck(p *wire.Packet) {
 	qp := cong.conn()
 	e, echo := qp.ep, extension.ProbeEcho(p.Body())
@@ -305,9 +305,9 @@ func (cong *congestion) onProbeResponse(echo extension.ProbeEcho) {
 	cong.onProbeEnded()
 }
 
-// isProbeResponse reports whether an ACK or NAK is a peer's answer to a probe without the
-// extension, and handles it as such. Once data has left behind the probe, the acknowledgements
-// cannot be told apart, and need not be: acknowledgements of data are samples.
+// isProbeResponse reports whether an ACK or NAK is the response to a probe of a peer without the
+// extension. If so, it also handles it. Once data has been sent after the probe, the two kinds of
+// acknowledgement cannot be distinguished. They need not be: those of data are samples, too.
 func (cong *congestion) isProbeResponse() bool {
 	qp := cong.conn()
 	p := cong.cold().prober

@@ -106,12 +106,13 @@ type Endpoint struct {
 	flows            []wire.QPN // the queue pair of each flow
 	gsi              *gsi       // queue pair 1; nil without
 
-	sentBatch sentBatch // packets of the queue pair being served
-	arrived   arrival   // of the packet being handled
-	ackEchoes pool[ackEcho]
-	sendTimes pool[sendTimes]
-	probers   pool[prober]
-	ranges    [extension.MaxRanges]extension.Range // of the TOKEN being built
+	sentBatch  sentBatch // packets of the queue pair being served
+	arrived    arrival   // of the packet being handled
+	ackEchoes  pool[ackEcho]
+	sendTimes  pool[sendTimes]
+	sendQueues map[sendQueueShape]*pool[sendQueue]
+	probers    pool[prober]
+	ranges     [extension.MaxRanges]extension.Range // of the TOKEN being built
 
 	telemetries    pool[telemetry]
 	bolts          pool[bolt]
@@ -164,6 +165,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		trimmedDSCP: c.TrimmedDSCP,
 		secrets:     newSecrets(&c),
+		sendQueues:  make(map[sendQueueShape]*pool[sendQueue]),
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = endpoint.DefaultHeld
@@ -406,6 +408,7 @@ func (qp *QueuePair) receive(p *wire.Packet) {
 	default:
 		qp.loss.receiveResponse(p, info)
 	}
+	qp.snd.returnQueue()
 }
 
 // services maps types of queue pairs to their families of opcodes.

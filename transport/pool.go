@@ -4,12 +4,16 @@ package transport
 type pool[T any] struct {
 	free  []*T
 	inUse int
+	make  func() *T // nil: new
 }
 
 func (p *pool[T]) get() *T {
 	p.inUse++
 	n := len(p.free)
 	if n == 0 {
+		if p.make != nil {
+			return p.make()
+		}
 		return new(T)
 	}
 	t := p.free[n-1]

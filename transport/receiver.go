@@ -140,7 +140,7 @@ func (rcv *receiver) post(rr *RecvRequest) error { return rcv.queue.post(rr) }
 func (rcv *receiver) isShared() bool { return !rcv.ownQueue }
 
 // depth returns how many receives the queue has room for.
-func (rcv *receiver) depth() int { return len(rcv.queue.ring) }
+func (rcv *receiver) depth() int { return int(rcv.queue.limit) }
 
 // flush completes the receives with an error, in order.
 func (rcv *receiver) flush() {

@@ -9,7 +9,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 	h := p.DETH()
 	payload := p.Payload()
 	switch {
-	case qp.state < ReadyToReceive || qp.state == Errored:
+	case !qp.isReceiving():
 		e.counters.DropState++
 		return
 	case !samePartition(p.PKey, qp.pkey):

@@ -6,7 +6,8 @@ import (
 	"github.com/goroce/goroce/internal/endpoint"
 )
 
-// receiveQueue is a ring of posted receives, of one queue pair or shared by many.
+// receiveQueue is a ring of posted receives, of one queue pair or shared by many. It grows to what
+// is posted at once.
 type receiveQueue struct {
 	ring    []recvWQE
 	sges    []SGE // elements 1.. of each, perSlot a slot
@@ -17,17 +18,7 @@ type receiveQueue struct {
 }
 
 func newReceiveQueue(depth, maxSGE int) *receiveQueue {
-	q := &receiveQueue{}
-	q.init(depth, maxSGE)
-	return q
-}
-
-func (q *receiveQueue) init(depth, maxSGE int) {
-	size := ringSize(max(depth, 1))
-	q.ring, q.limit, q.perSlot = make([]recvWQE, size), uint32(depth), uint32(maxSGE-1)
-	if maxSGE > 1 {
-		q.sges = make([]SGE, size*(maxSGE-1))
-	}
+	return &receiveQueue{limit: uint32(depth), perSlot: uint32(maxSGE - 1)}
 }
 
 func (q *receiveQueue) clear() { q.head, q.tail = 0, 0 }
@@ -41,6 +32,9 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	if len(rr.SGList) > int(q.perSlot)+1 {
 		return fmt.Errorf("transport: post receive: %d elements, the queue takes %d: %w",
 			len(rr.SGList), q.perSlot+1, ErrInvalid)
+	}
+	if int(q.len()) == len(q.ring) {
+		q.grow()
 	}
 	slot := q.tail & uint32(len(q.ring)-1)
 	w := &q.ring[slot]
@@ -59,6 +53,20 @@ func (q *receiveQueue) post(rr *RecvRequest) error {
 	}
 	q.tail++
 	return nil
+}
+
+// grow doubles the ring.
+func (q *receiveQueue) grow() {
+	size := max(4, 2*len(q.ring))
+	ring, sges := make([]recvWQE, size), make([]SGE, size*int(q.perSlot))
+	for i := q.head; i != q.tail; i++ {
+		w := &q.ring[i&uint32(len(q.ring)-1)]
+		slot := i & uint32(size-1)
+		copy(sges[slot*q.perSlot:][:q.perSlot], q.sges[w.slot*q.perSlot:])
+		ring[slot] = *w
+		ring[slot].slot = slot
+	}
+	q.ring, q.sges = ring, sges
 }
 
 // pop removes and returns the oldest receive, or nil if there is none. It is valid until the next
@@ -92,8 +100,7 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 			"are more than %d: %w", depth, endpoint.MaxQueueDepth, maxSGE, endpoint.MaxSGE,
 			ErrInvalid)
 	}
-	s := &SharedReceiveQueue{pd: pd}
-	s.queue.init(depth, maxSGE)
+	s := &SharedReceiveQueue{pd: pd, queue: *newReceiveQueue(depth, maxSGE)}
 	pd.users++
 	return s, nil
 }

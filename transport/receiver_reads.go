@@ -22,11 +22,12 @@ type readEntry struct {
 // readRing holds the peer's newest READs and atomics, max_dest_rd_atomic of them: a requester
 // has no more outstanding, so nothing older can be requested again.
 type readRing struct {
-	pending uint32 // entries and repeats with packets still to send
-	head    uint32 // oldest entry
-	tail    uint32 // one past the newest
-	cursor  uint32 // nothing older than it is pending
-	entries []readEntry
+	pending uint16      // entries and repeats with packets still to send
+	limit   uint16      // max_dest_rd_atomic
+	head    uint32      // oldest entry
+	tail    uint32      // one past the newest
+	cursor  uint32      // nothing older than it is pending
+	entries []readEntry // limit of them, from the first request on
 	repeats *repeats
 }
 
@@ -64,7 +65,7 @@ func (part *readPart) span(en *readEntry) span {
 // lost.
 const maxRepeats = 32
 
-func (q *readRing) size(n int) { *q = readRing{entries: make([]readEntry, n)} }
+func (q *readRing) size(n int) { *q = readRing{limit: uint16(n)} }
 
 func (q *readRing) clear() {
 	q.head, q.tail, q.cursor, q.pending = 0, 0, 0, 0
@@ -78,12 +79,15 @@ func (q *readRing) at(i uint32) *readEntry { return &q.entries[i%uint32(len(q.en
 // isFull reports whether a new entry would displace one that was never answered in full: then the
 // peer has more outstanding than it may.
 func (q *readRing) isFull() bool {
-	n := uint32(len(q.entries))
+	n := uint32(q.limit)
 	return n == 0 || q.tail-q.head == n && !q.at(q.head).done
 }
 
 func (q *readRing) add(en readEntry) {
-	if q.tail-q.head == uint32(len(q.entries)) {
+	if q.entries == nil {
+		q.entries = make([]readEntry, q.limit)
+	}
+	if q.tail-q.head == uint32(q.limit) {
 		if old := q.at(q.head); old.next < old.packets {
 			q.pending-- // answer to a duplicate, for which the peer does not wait
 		}

@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"github.com/goroce/goroce/internal/prefetch"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -22,6 +21,7 @@ type sender struct {
 
 // senderCold is the state of the sender that no packet touches.
 type senderCold struct {
+	queues    *pool[sendQueue]
 	cq        *CompletionQueue
 	pending   units.Bytes // bytes of work requests that have not completed
 	limit     uint32
@@ -32,9 +32,10 @@ type senderCold struct {
 }
 
 func (snd *sender) init(init *QPInit) {
-	snd.q = newSendQueue(init)
+	snd.q = noRequests
 	*snd.cold() = senderCold{
-		cq: init.SendCQ, limit: uint32(init.MaxSendWR), maxInline: uint16(init.MaxInline),
+		queues: snd.conn().ep.sendQueuesOf(newSendQueueShape(init)),
+		cq:     init.SendCQ, limit: uint32(init.MaxSendWR), maxInline: uint16(init.MaxInline),
 		maxSGE: uint8(init.MaxSendSGE), signalAll: init.SignalAll,
 	}
 }
@@ -44,6 +45,7 @@ func (snd *sender) clear() {
 	snd.sndNxt, snd.done, snd.next, snd.begun, snd.posted, snd.packet = 0, 0, 0, 0, 0, 0
 	snd.cold().pending = 0
 	snd.cold().reads.clear()
+	snd.returnQueue()
 }
 
 // at returns the work request with index i.
@@ -54,10 +56,6 @@ func (snd *sender) slot(i uint32) uint32 { return i & uint32(len(snd.q.wqes)-1) 
 
 // oldest returns the oldest work request that has not completed.
 func (snd *sender) oldest() *sendWQE { return snd.at(snd.done) }
-
-// prefetchQueue fetches what leads to the work requests, and prefetchOldest the oldest of them.
-func (snd *sender) prefetchQueue()  { prefetch.Object(snd.q) }
-func (snd *sender) prefetchOldest() { prefetch.Object(snd.oldest()) }
 
 // isIdle reports whether everything posted has completed.
 func (snd *sender) isIdle() bool { return snd.done == snd.posted }
@@ -132,6 +130,7 @@ func (snd *sender) flush() {
 	}
 	snd.next, snd.begun, snd.packet = snd.done, snd.done, 0
 	snd.cold().reads.clear()
+	snd.returnQueue()
 }
 
 // onReadsAnswered removes the READs and atomics before una, which have been answered.

@@ -29,6 +29,7 @@ func (snd *sender) transmit(now units.Time, quantum int) (sent int, more bool) {
 func (snd *sender) transmitNow(now units.Time, quantum int) (sent int, more bool) {
 	sent, more = snd.transmitPackets(now, quantum)
 	snd.conn().cong.reportSent(now)
+	snd.returnQueue() // of an unreliable service
 	return sent, more
 }
 

@@ -38,15 +38,20 @@ func (snd *sender) post(wr *WorkRequest) error {
 		return fmt.Errorf("transport: QP %#x: post send: all %d requests are outstanding: %w",
 			uint32(qp.Num), snd.cold().limit, ErrQueueFull)
 	}
+	if snd.q == noRequests {
+		snd.borrowQueue()
+	}
 	slot := snd.slot(snd.posted)
 	w := snd.at(snd.posted)
 	if len(wr.SGList) == 1 && !wr.Inline {
 		w.sge, w.sges, w.length = wr.SGList[0], 1, wr.SGList[0].Length
 	} else if err := snd.takeSource(w, wr, slot); err != nil {
+		snd.returnQueue()
 		return err
 	}
 	if qp.Type != RC || wr.Op >= OpRead || w.length > maxMessage {
 		if err := snd.checkRequest(w, wr, slot); err != nil {
+			snd.returnQueue()
 			return err
 		}
 	}

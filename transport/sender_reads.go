@@ -7,7 +7,8 @@ import "github.com/goroce/goroce/transport/wire"
 // duplicate of one request, and never has more than max_rd_atomic of them to answer. A nil
 // *outstandingReads has room for none.
 type outstandingReads struct {
-	ends []wire.PSN // a ring
+	ends []wire.PSN // a ring, of max_rd_atomic from the first request on
+	max  uint32
 	head uint32
 	n    uint32
 }
@@ -16,7 +17,7 @@ func newOutstandingReads(limit int) *outstandingReads {
 	if limit == 0 {
 		return nil
 	}
-	return &outstandingReads{ends: make([]wire.PSN, limit)}
+	return &outstandingReads{max: uint32(limit)}
 }
 
 // limit returns how many requests may be outstanding.
@@ -24,12 +25,12 @@ func (o *outstandingReads) limit() int {
 	if o == nil {
 		return 0
 	}
-	return len(o.ends)
+	return int(o.max)
 }
 
 func (o *outstandingReads) isEmpty() bool { return o == nil || o.n == 0 }
 
-func (o *outstandingReads) isFull() bool { return o == nil || int(o.n) == len(o.ends) }
+func (o *outstandingReads) isFull() bool { return o == nil || o.n == o.max }
 
 func (o *outstandingReads) clear() {
 	if o != nil {
@@ -38,19 +39,22 @@ func (o *outstandingReads) clear() {
 }
 
 func (o *outstandingReads) at(i uint32) wire.PSN {
-	return o.ends[(o.head+i)%uint32(len(o.ends))]
+	return o.ends[(o.head+i)%o.max]
 }
 
 // add adds a request whose last response is the packet before end.
 func (o *outstandingReads) add(end wire.PSN) {
-	o.ends[(o.head+o.n)%uint32(len(o.ends))] = end
+	if o.ends == nil {
+		o.ends = make([]wire.PSN, o.max)
+	}
+	o.ends[(o.head+o.n)%o.max] = end
 	o.n++
 }
 
 // removeBefore removes the requests whose responses all came before una.
 func (o *outstandingReads) removeBefore(una wire.PSN) {
 	for !o.isEmpty() && !o.at(0).After(una) {
-		o.head = (o.head + 1) % uint32(len(o.ends))
+		o.head = (o.head + 1) % o.max
 		o.n--
 	}
 }

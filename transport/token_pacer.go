@@ -192,7 +192,7 @@ func (a *admission) maySendToken() bool {
 	if a.detached {
 		return false
 	}
-	if qp.state < ReadyToReceive || qp.state == Errored || qp.neighbor == nil {
+	if !qp.isReceiving() || qp.neighbor == nil {
 		return false
 	}
 	if !qp.isResolved() {

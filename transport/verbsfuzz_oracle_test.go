@@ -460,6 +460,9 @@ func (h *verbsHost) checkEmpty() {
 	require.Zero(t, held.Buffers+held.Gaps+held.Recoveries)
 	require.Zero(t,
 		e.ackEchoes.inUse+e.sendTimes.inUse+e.probers.inUse+e.telemetries.inUse+e.bolts.inUse)
+	for shape, queues := range e.sendQueues {
+		require.Zero(t, queues.inUse, "%+v", shape)
+	}
 	for i := range e.serviceLists {
 		require.Nil(t, e.serviceLists[i].head)
 	}

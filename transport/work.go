@@ -126,40 +126,6 @@ type sendWQE struct {
 	sges       uint8
 }
 
-// sendQueue is the memory of a send queue: a ring of requests, and, slot by slot, what only some of
-// them need.
-type sendQueue struct {
-	wqes      []sendWQE
-	pd        *ProtectionDomain
-	sges      []SGE  // elements 1.. of each request, MaxSendSGE-1 a slot
-	inline    []byte // MaxInline a slot
-	atomics   []atomicArgs
-	datagrams []datagramArgs
-}
-
-type atomicArgs struct{ compareAdd, swap uint64 }
-
-type datagramArgs struct {
-	ah   *AddressHandle
-	qpn  wire.QPN
-	qkey uint32
-}
-
-func newSendQueue(init *QPInit) *sendQueue {
-	depth := ringSize(max(init.MaxSendWR, 1))
-	q := &sendQueue{
-		wqes: make([]sendWQE, depth), pd: init.PD, sges: make([]SGE, depth*(init.MaxSendSGE-1)),
-		inline: make([]byte, depth*init.MaxInline),
-	}
-	switch init.Type {
-	case RC:
-		q.atomics = make([]atomicArgs, depth)
-	case UD:
-		q.datagrams = make([]datagramArgs, depth)
-	}
-	return q
-}
-
 // recvWQE is a receive request in its queue.
 type recvWQE struct {
 	id    uint64
