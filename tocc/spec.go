@@ -28,6 +28,9 @@ func Parse(text string) (Spec, error) {
 	}
 	s := Spec{scheme: strings.TrimSpace(name)}
 	s.settings, s.cc = cutCC(strings.TrimSpace(rest))
+	if s.cc != "" && hasCC(s.settings) {
+		return Spec{}, fmt.Errorf("tocc: %q: cc is given twice", text)
+	}
 	if _, err := s.read(nil); err != nil {
 		return Spec{}, err
 	}
@@ -49,6 +52,16 @@ func cutCC(text string) (settings, control string) {
 	return strings.TrimFunc(before+after[comma:], func(r rune) bool {
 		return r == ',' || unicode.IsSpace(r)
 	}), after[:comma]
+}
+
+// hasCC reports whether settings have a cc.
+func hasCC(settings string) bool {
+	for setting := range strings.SplitSeq(settings, ",") {
+		if name, _, _ := strings.Cut(setting, "="); strings.TrimSpace(name) == "cc" {
+			return true
+		}
+	}
+	return false
 }
 
 // String returns the text that Parse reads.

@@ -64,6 +64,8 @@ func TestRefused(t *testing.T) {
 		{"unsch", "unknown scheme"},
 		{"unsch=0,k", "not key=value"},
 		{"limit=3", "unknown parameter"},
+		{"cc=dcqcn,cc=", "cc is given twice"},
+		{"k=8192,cc=swift,cc=dcqcn", "cc is given twice"},
 	} {
 		_, err := Parse(c.text)
 		assert.ErrorContains(t, err, c.why, c.text)
@@ -177,7 +179,7 @@ func TestHelp(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{"", "unsch=0,k=4096,cc=dcqcn:g=0.01",
 		"homa:overcommit=4,cutoffs=1KB/10KB", "ep+aeolus", "cc=none,unsch=0.5BDP", "cc=,:",
-		"cc=, ,", "a:b=c"} {
+		"cc=, ,", "a:b=c", "cc=dcqcn,cc="} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

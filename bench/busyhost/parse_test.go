@@ -13,11 +13,9 @@ import (
 )
 
 func TestFlags(t *testing.T) {
+	twoCPUs(t)
 	allowed, err := allowedCPUs()
 	require.NoError(t, err)
-	if len(allowed) < 2 {
-		t.Skip("the placements that it tests need two CPUs")
-	}
 	cpus := fmt.Sprintf("%d,%d", allowed[0], allowed[1])
 	s, err := parse([]string{"--quick", "--only", "^busy/", "--cpus", cpus, "-v"})
 	require.NoError(t, err)

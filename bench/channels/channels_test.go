@@ -271,7 +271,8 @@ func TestSurveyOfThePaper(t *testing.T) {
 	text, err := json.Marshal(d)
 	require.NoError(t, err)
 	assert.Contains(t, string(text),
-		`"channels":"n=12,a=3.3us,b=800ns,eps=1us","table":[{"priority":0,"class":"low","d_target_us":16.1,`)
+		`"channels":"n=12,a=3.3us,b=800ns,eps=1us",`+
+			`"table":[{"priority":0,"class":"low","d_target_us":16.1,`)
 	assert.Len(t, d.Table, 12)
 	assert.Equal(t, 0.8, d.Noise["data"].P9985)
 }

@@ -64,7 +64,8 @@ func TestHeadings(t *testing.T) {
 		heading(writeLat, "-D", "3"))
 }
 
-const goldenHeader = `---------------------------------------------------------------------------------------
+const goldenHeader = "-------------------------------------------" +
+	`--------------------------------------------
                     RDMA_Write BW Test
  Dual-port       : OFF		Device         : loop:
  Number of qps   : 1		Transport type : IB

@@ -52,7 +52,8 @@ func TestLoop(t *testing.T) {
 		"1.8 * 150 * 0.15 packets of 3.2768 us")
 	assert.Contains(t, out, "\n11        high ")
 	assert.Regexp(t,
-		`\n\d+ % of the noise is within poll gaps, and PrioPlus does not act on it; gaps: p50 \S+, p99 \S+ here; p50 \S+, p99 \S+ at the peer\n`, out)
+		`\n\d+ % of the noise is within poll gaps, and PrioPlus does not act on it; `+
+			`gaps: p50 \S+, p99 \S+ here; p50 \S+, p99 \S+ at the peer\n`, out)
 	assert.Regexp(t, `\nsamples uncertain by more than a channel's width of \S+: \d+ of \d+ `, out)
 	assert.Regexp(t,
 		`\n--channels n=12,a=132\.8us,b=\S+,eps=\S+,room=on --base-rtt \S+ --line-rate 10Gb/s\n$`,

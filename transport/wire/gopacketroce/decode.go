@@ -47,7 +47,8 @@ func extended(i *wire.OpcodeInfo) (all []layer) {
 }
 
 // decodeBTH decodes a whole packet, because only the opcode determines the other headers. Behind an
-// unknown opcode everything up to the ICRC is payload, as are the reserved bytes of a CNP.
+// unknown opcode, and behind those of goroce's extension, everything up to the ICRC is payload, as
+// are the reserved bytes of a CNP.
 func decodeBTH(data []byte, p gopacket.PacketBuilder) error {
 	bth := new(BTH)
 	if err := add(bth, data, p); err != nil {

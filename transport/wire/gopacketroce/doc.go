@@ -1,7 +1,7 @@
 // Package gopacketroce has the layers of RoCEv2 packets for google/gopacket: [BTH],
 // the extended headers [DETH], [RETH], [AETH], [AtomicETH], [AtomicAckETH], [ImmDt], [IETH], then a
 // gopacket.Payload when there is payload, then the [ICRC] with its pad. Importing it makes gopacket
-// decode UDP port 4791.
+// decode UDP port 4791. What a packet of goroce's extension has behind its BTH is payload.
 //
 // Every layer also decodes alone, for gopacket.DecodingLayerParser. There BTH returns the type of
 // the header that follows it, and the rest is payload. To write a packet, serialize the layers in
