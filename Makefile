@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -107,6 +107,10 @@ lab-small: build ## every experiment of the lab at small scale (10 minutes of a 
 	bin/lab run '*' --scale small --out .cache/lab-small
 	bin/lab report .cache/lab-small
 	bin/lab check '*' --dir .cache/lab-small
+
+lab-browser: setup ## the page of bin/lab report in headless Chromium, which this installs
+	@scripts/setup browser
+	$(GO) test -count=1 -run TestBrowser -v ./lab/report
 
 fairness: setup ## every congestion control in the fabric: 2 to 64 flows, SEEDS (100) seeds from FIRST (1; 0 draws one)
 	$(GO) test ./sim -run FairShare -timeout 24h -sweep -seeds $(SEEDS) -seed $(FIRST)

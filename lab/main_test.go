@@ -115,12 +115,12 @@ func TestRunOfAnExperimentWithoutCode(t *testing.T) {
 	code, out, errs := s.do(t.Context(), "run", "demo/coins", "--out", dir)
 	assert.Equal(t, cli.Failed, code)
 	assert.Empty(t, out)
-	assert.Equal(t, "lab: not implemented yet: demo/coins\nlab: nothing to run\n", errs)
+	assert.Equal(t, "lab: without code: demo/coins\nlab: nothing to run\n", errs)
 
 	code, out, errs = s.do(t.Context(), "run", "demo", "--out", dir)
 	assert.Zero(t, code, "experiments with code run")
 	assert.Contains(t, out, "demo/dice: claims passed 1")
-	assert.Contains(t, errs, "lab: not implemented yet: demo/coins\n")
+	assert.Contains(t, errs, "lab: without code: demo/coins\n")
 }
 
 func TestShardsAndReport(t *testing.T) {

@@ -71,7 +71,7 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 		return err
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(l.errs, "lab: not implemented yet: %s\n", strings.Join(missing, ", "))
+		fmt.Fprintf(l.errs, "lab: without code: %s\n", strings.Join(missing, ", "))
 	}
 	if len(plans) == 0 {
 		return errors.New("nothing to run")

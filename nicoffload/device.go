@@ -50,7 +50,7 @@ type Device interface {
 	// Probe requests one probe of a flow, immediately.
 	Probe(f Handle) error
 	// Fetch copies whole messages into b and returns the number of bytes. b has room for at least
-	// one message; the memory layout is that of docs/nicoffload.md. The content comes from the NIC
+	// one message; docs/nicoffload.md specifies the memory layout. The content comes from the NIC
 	// and is untrusted.
 	Fetch(b []byte) int
 	// Backlog returns the number of Slots that wait to be fetched, and the capacity.

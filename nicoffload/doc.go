@@ -5,7 +5,7 @@
 //	polling core                          │ agent's core
 //	transport → Controller → Datapath     │
 //	             NIC: engines → queue ─ messages ─→ Device → Agent → cc.Algorithm
-//	              NIC: result ←─────── commands ──────── filters ←
+//	             NIC: result ←─────── commands ──────── filters ←
 //
 // A [Device] is the boundary as the host sees it, small enough for a driver of a real NIC;
 // docs/nicoffload.md specifies the memory layout of messages and commands. [NIC] is the soft NIC.

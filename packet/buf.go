@@ -28,7 +28,7 @@ func MakeBuf(handle uintptr, mem []byte) Buf {
 		Handle: handle}
 }
 
-// Data returns the frame without copying it. Its capacity is that of the buffer.
+// Data returns the frame without copying it. It has the buffer's capacity.
 func (b *Buf) Data() []byte { return unsafe.Slice(b.base, b.cap)[:b.len] }
 
 // Room returns all the memory of the buffer, for writing a frame.

@@ -219,8 +219,8 @@ func (p *PrioPlus) onRoundTrip(delay units.Duration) {
 	}
 }
 
-// atBase reports whether a delay is that of empty queues: "== BaseRtt" within the noise of clocks
-// and hosts.
+// atBase reports whether queues are empty, by a delay: "== BaseRtt" within the noise of clocks and
+// hosts.
 func (p *PrioPlus) atBase(delay units.Duration) bool {
 	return delay < p.path.BaseRTT+p.settings.eps
 }

@@ -13,8 +13,8 @@ import (
 )
 
 // Bottleneck is the scenario of flows that share one link: each has a sender of its own, and all
-// have the same receiver. The first queue of its Result is that of the link, in bytes on the link:
-// divided by the rate, the length is the delay.
+// have the same receiver. The first queue of its Result is the link's, in bytes on the link: its
+// length divided by the rate is the delay.
 type Bottleneck struct {
 	Seed uint64
 	Rate units.BitRate // of all links

@@ -38,8 +38,8 @@ type Scheme struct {
 	// nicoffload's; nil runs it in line.
 	Controller func(host int, now units.Time) (cc.Controller, error)
 
-	// TrafficClass is that of data, DSCP and ECN, and AnswerClass that of ACKs and CNPs, where 0
-	// means TrafficClass.
+	// TrafficClass is the DSCP and ECN field of data. AnswerClass is that of ACKs and CNPs; 0 means
+	// TrafficClass.
 	TrafficClass, AnswerClass uint8
 	// Of, unless nil, changes the service of one connection.
 	Of func(Pair, *Service)

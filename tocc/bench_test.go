@@ -103,8 +103,9 @@ func (*idleGranter) Emit(bool, units.Time) (cc.ControlMessage, bool) {
 	return cc.ControlMessage{Kind: cc.TOKEN, Releases: 4178}, true
 }
 
-// least reports the least time of all batches, which is that of an otherwise idle core, and the
-// excess over the same batches with nothing behind the interfaces, which alternate with them.
+// least reports the shortest time of all batches, the one in which nothing else used the core. It
+// also reports by how much that exceeds the shortest of bare, whose batches alternate with those of
+// one and have nothing behind the interfaces.
 func least(b *testing.B, one, bare func() bool) {
 	const batch = 1000
 	best := [2]time.Duration{math.MaxInt64, math.MaxInt64}

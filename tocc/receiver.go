@@ -91,7 +91,7 @@ func (r *Receiver) onArrival(a *cc.Arrival) {
 func (r *Receiver) Missing(_ int, bytes units.Bytes, now units.Time) {
 	before := r.demand
 	r.demand += bytes
-	r.settling.seen += bytes
+	r.settling.onMissing(bytes)
 	unscheduled := min(r.unscheduledInFlight, bytes)
 	r.unscheduledInFlight -= unscheduled
 	r.setUsed(r.used + bytes - unscheduled)

@@ -153,9 +153,9 @@ func (s *Sender) expire(now units.Time) {
 	}
 }
 
-// hasPartialPacket reports whether the unused tokens are less than a packet and the rest has not
-// arrived yet. They do not expire: where a round trip is longer than age, one part would always be
-// discarded before the other arrives.
+// hasPartialPacket reports whether the unused tokens release less than a packet. Such tokens do not
+// expire: where a round trip is longer than age, they would always be discarded before the tokens
+// for the rest of the packet arrive.
 func (s *Sender) hasPartialPacket() bool { return s.limit-s.spent < min(s.unsent, s.unit) }
 
 // discard drops tokens up to a limit. The receiver is informed once per round trip: the tokens are

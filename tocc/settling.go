@@ -33,6 +33,9 @@ func (s *settling) onArrival(a *cc.Arrival) {
 	}
 }
 
+// onMissing counts lost data, too: its tokens are no longer used.
+func (s *settling) onMissing(bytes units.Bytes) { s.seen += bytes }
+
 // end returns the corrected value of used. ok is false before it is time.
 func (s *settling) end(used units.Bytes, now units.Time) (corrected units.Bytes, ok bool) {
 	if s.at == 0 || now.Before(s.at) {

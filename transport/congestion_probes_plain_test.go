@@ -20,7 +20,8 @@ func withoutProbes(sack uint16) sideOptions {
 	return o
 }
 
-// probeRepeatedly requests n probes one after another, each some time after an answer.
+// probeRepeatedly requests n probes one after another, each some time after the response to the
+// one before.
 func (s *steered) probeRepeatedly(n int, now units.Time, after func()) {
 	s.on = func(ev *cc.Event, now units.Time) {
 		switch n--; {

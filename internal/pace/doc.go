@@ -13,6 +13,6 @@
 //
 // Time is an argument of every call. Neither type reads a clock, starts a goroutine or takes a
 // lock, and they allocate only to grow. The caller identifies timers and flows by small numbers,
-// such as an index. Both belong to one polling core. The package imports
-// only units and internal/prefetch.
+// such as an index. Both belong to one polling core. The package imports only units and
+// internal/prefetch.
 package pace

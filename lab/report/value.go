@@ -123,8 +123,8 @@ func digits(x float64) string {
 func power(x float64) string {
 	mantissa, exponent, _ := strings.Cut(strconv.FormatFloat(x, 'e', 2, 64), "e")
 	n, _ := strconv.Atoi(exponent)
-	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6",
-		"⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(strconv.Itoa(n))
+	raised := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
+		"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(strconv.Itoa(n))
 	mantissa = strings.TrimSuffix(strings.TrimRight(mantissa, "0"), ".")
 	return mantissa + "·10" + raised
 }

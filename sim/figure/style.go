@@ -17,8 +17,8 @@ const (
 	margin     = 6 * vg.Millimeter / 2
 )
 
-// palette is that of Okabe and Ito ("Color universal design", 2008) in an order in which neighbours
-// differ most, without the yellow, which is invisible on white paper.
+// palette has the colours of Okabe and Ito ("Color universal design", 2008) in an order in which
+// neighbours differ most, without the yellow, which is invisible on white paper.
 var palette = []color.Color{
 	rgb(0x0072B2), // blue
 	rgb(0xD55E00), // vermilion

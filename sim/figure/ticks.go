@@ -43,8 +43,9 @@ func tickLabel(x float64, power int) string {
 	if power >= -4 && power < 6 {
 		return strconv.FormatFloat(x, 'g', 6, 64)
 	}
-	label := "10" + strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵",
-		"6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻").Replace(strconv.Itoa(power))
+	superscript := strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴",
+		"5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹", "-", "⁻")
+	label := "10" + superscript.Replace(strconv.Itoa(power))
 	if m := math.Round(x / math.Pow10(power)); m > 1 {
 		return strconv.Itoa(int(m)) + "·" + label
 	}

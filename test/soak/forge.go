@@ -236,8 +236,8 @@ func (f *forger) tag(end *peerEnd, op wire.Opcode) uint16 {
 	return end.tag ^ 1<<f.rng.IntN(16)
 }
 
-// maxReplayedRead is the largest READ request that is replayed: a responder must answer each
-// repetition in full (InfiniBand spec 9.7.5.1.2), which slows the simulation and tests little.
+// maxReplayedRead is the largest READ request that is replayed. A responder must execute each
+// duplicate in full (InfiniBand spec 9.7.5.1.2), which slows the simulation and tests little.
 const maxReplayedRead = 16 << 10
 
 // replay returns a packet that the peer has sent, modified as the forgery requires.

@@ -145,7 +145,8 @@ func (p *plan) addAbsences(packets int) {
 		p.maxRound) + 16*p.maxAbsence
 }
 
-// controls are the algorithms that sessions may have. The empty name is that of the other modes.
+// controls lists the algorithms from which those of sessions are drawn. The empty name stands for
+// the algorithm of the other modes.
 var controls = []string{"", "swift", "swift", "timely", "ledbat-dc", "dctcp", "dcqcn", "prioplus",
 	"prioplus"}
 

@@ -64,7 +64,7 @@ func (c trainingCell) name() string {
 	return name
 }
 
-// sources returns the jobs: the i-th is that of the i-th server of every leaf, and has priority i.
+// sources returns the jobs. Job i runs on server i of every leaf, and has priority i.
 func (t training) sources(c trainingCell, seed uint64) ([]workload.Source, error) {
 	random := rand.New(rand.NewPCG(seed, 'm'))
 	var rings []workload.Source

@@ -30,7 +30,7 @@ var algorithm1 = []string{"newAck", "estimateFlows", "setWAI", "onRoundTrip", "a
 	"countDownFlows", "yield", "stop", "scheduleProbe", "onProbe", "newProbeAck", "linearStartCwnd",
 	"linearStep", "cautiousCwnd", "resume"}
 
-// sec5: the cost of PrioPlus. The time is that of the machine that runs it.
+// sec5 measures the cost of PrioPlus. Its times depend on the machine.
 var sec5 = &experiment.Experiment{
 	ID:    "prioplus/sec5",
 	Seeds: oneSeed,

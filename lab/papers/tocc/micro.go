@@ -25,8 +25,8 @@ const packet = payload + sim.Overhead
 // baseRTT of a full packet and its ACK in the leaf-spine networks (section VI).
 const baseRTT = 5300 * units.Nanosecond
 
-// longRTT is that of figures 7, 12 and 13: the 6.5 MB of unscheduled packets that the paper gives
-// for figure 7c are eight BDPs of 812 KB, those of 65 µs at 100 Gb/s.
+// longRTT is the base RTT of figures 7, 12 and 13. The paper gives 6.5 MB of unscheduled packets
+// for figure 7c: eight BDPs of 812 KB, which are 65 µs at 100 Gb/s.
 const longRTT = 65 * units.Microsecond
 
 // eightToOne returns their network with baseRTT; small ones run at a fourth of the rate.

@@ -117,8 +117,8 @@ const nicCNPs = 4 * units.Microsecond
 // Homa's, 35 MB.
 const buffer = 32 * 1000 * units.Bytes(1000)
 
-// Queues of switches, by class selectors: ackQueue is that of ACKs, above all others, with its
-// traffic class, and tokens that of TOKENs. Those below are for data.
+// Queues of switches, by class selectors: ackQueue holds ACKs, which have answerClass, above all
+// others; tokens holds TOKENs. The queues below hold data.
 const (
 	tokens      = 5
 	ackQueue    = 7

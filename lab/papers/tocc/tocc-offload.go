@@ -231,7 +231,7 @@ func aPacket(p experiment.Pool) float64 {
 	return p.Values("messages").Sum() / p.Values("packets").Sum()
 }
 
-// median is that of messages of 8 KB.
+// median returns the median completion time of the messages of 8 KB.
 func median(p experiment.Pool) float64 { return p.Values("fct").Percentile(50) }
 
 // agents is what decides in a run.

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/tocc"
 )
 
-// tokenPriority: two classes of flows. Priority is that of their data, in two queues, or of their
-// tokens.
+// tokenPriority has two classes of flows, in which data has the priority, in two queues, or tokens
+// have it.
 var tokenPriority = &experiment.Experiment{
 	ID:    "beyond/tocc-token-priority",
 	Seeds: func(s experiment.Scale) int { return 1 },

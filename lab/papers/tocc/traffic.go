@@ -34,7 +34,7 @@ type traffic struct {
 	// mean load of incastLoad; 0 for no incasts.
 	IncastLow, IncastHigh int
 	// Senders is the number of hosts in an incast, 0 for all others. Without a workload there are
-	// only incasts, and Load is that of the link to which they go.
+	// only incasts, and Load is the load of the link to which they go.
 	Senders int
 	// Rounds is the number of incasts in the time of the flows, each to another host, drawn at
 	// random; 0 for incasts to one host.
