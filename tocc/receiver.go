@@ -60,7 +60,7 @@ func (r *Receiver) Arrived(a *cc.Arrival, now units.Time) {
 	r.backoff.progressAt, r.stall = now, stallDetector{}
 	before := r.demand
 	r.pollGap += (a.Gap - r.pollGap) / 8
-	r.settling.onArrival(a)
+	r.settling.onArrival(a, now)
 	if !a.Again { // a duplicate was counted on its first arrival
 		r.onArrival(a)
 		r.control.onArrival(r, a, now)
@@ -146,7 +146,7 @@ func (r *Receiver) Receive(n *cc.ControlMessage, now units.Time) error {
 			r.resendDue = n.Flags&cc.FlagReply == 0 && (spent < r.limit || r.demandOpen)
 		}
 		r.setUsed(r.used)
-		r.settling.begin(spent-waste, now.Add(max(r.backoff.floor, r.backoff.responseTime)))
+		r.settling.begin(spent-waste, max(r.backoff.floor, r.backoff.responseTime), now)
 		r.control.dropSpent(r)
 	}
 	if news := int16(n.CE - r.ce); news > 0 {

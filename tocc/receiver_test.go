@@ -194,6 +194,22 @@ func TestRetransmissionsThatDoNotCount(t *testing.T) {
 	assert.Len(t, grants(r, now), 5, "the window again")
 }
 
+// An RTS has a queue of its own: as long as data from before it arrives, none of that is lost.
+func TestRTSOvertakesData(t *testing.T) {
+	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=5pkt", paper)
+	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
+	require.Len(t, grants(r, 1), 5)
+	now := units.Time(300 * us)
+	arrive(r, 1, 0, now)
+	require.Len(t, grants(r, now), 1)
+	require.NoError(t, r.Receive(rts(100*pkt, 6*pkt), now))
+	for range 5 {
+		now = now.Add(80 * us)
+		arrive(r, 1, 0, now)
+		assert.Len(t, grants(r, now), 1, "one packet has left the queue")
+	}
+}
+
 // What counts although no token was used is corrected as well.
 func TestArrivalsThatUsedNoToken(t *testing.T) {
 	_, r := pair(t, "unsch=0,k=1pkt,cc=none,window=5pkt", paper)

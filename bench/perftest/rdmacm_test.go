@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -195,8 +196,8 @@ func TestCMPeerDies(t *testing.T) {
 // give up, and the client would report that its peer is gone.
 func TestCMMismatch(t *testing.T) {
 	w := newEndsCM(t)
-	client := start(t, writeBW,
-		append(append([]string{}, w.client...), "-q", "2", "--connect-timeout", "4s", "10.0.0.1")...)
+	args := append(slices.Clone(w.client), "-q", "2", "--connect-timeout", "4s", "10.0.0.1")
+	client := start(t, writeBW, args...)
 	server := start(t, writeBW, append(w.server, "--connect-timeout", "1m")...)
 	for _, p := range []*program{client, server} {
 		require.Equal(t, exitFailed, p.ends(patience), p.result())
