@@ -226,21 +226,21 @@ const (
 	// TOKEN: grants Limit bytes once, and not again when it is lost
 	FlagSingle
 	FlagEnd // RTS: the backlog is empty
-	controlFlagsEnd
+	_       // of the wire alone
+	// RTS: packets were retransmitted since the RTS before it
+	FlagAgain
 )
 
 func (f ControlFlags) String() string {
 	var names []string
-	for i, name := range [...]string{"repeat", "unscheduled", "query", "reply", "single", "end"} {
+	for i, name := range [...]string{"repeat", "unscheduled", "query", "reply", "single", "end", "",
+		"again"} {
 		if f>>i&1 != 0 {
 			names = append(names, name)
 		}
 	}
 	return strings.Join(names, "|")
 }
-
-// KnownFlags is the set of all defined flags.
-const KnownFlags = controlFlagsEnd - 1
 
 // CacheState is the state of a receiver's last-level cache (CARC, APNet '25, section 3), a bit
 // each.

@@ -18,6 +18,7 @@ type sender struct {
 	announceUnscheduled bool        // the next RTS announces unscheduled packets
 	announcedDemand     bool        // the newest RTS reported a backlog
 	trailingRTS         bool        // an RTS follows the last unscheduled packet (Aeolus)
+	reportAgain         bool        // packets were retransmitted since the last RTS
 
 	tokenMarked   bool   // a token arrived with CE since the last packet
 	ce            uint16 // number of tokens that arrived with CE
@@ -221,10 +222,14 @@ func (s *sender) emitRTS(repeat bool, now units.Time) (cc.ControlMessage, bool) 
 	if s.unsent == 0 {
 		n.Flags |= cc.FlagEnd
 	}
+	if s.reportAgain {
+		n.Flags |= cc.FlagAgain
+	}
 	if s.trailingRTS && s.allowance == 0 {
 		n.WithData, s.trailingRTS = true, false
 	}
 	s.replyDue, s.echoDue, s.announceUnscheduled, s.tokenMarked = false, false, false, false
+	s.reportAgain = false
 	s.announcedDemand = s.unsent > 0
 	s.backoff.sentAt, s.rtsAt = now, 0
 	s.stats.Messages++

@@ -146,7 +146,9 @@ func (r *Receiver) Receive(n *cc.ControlMessage, now units.Time) error {
 			r.resendDue = n.Flags&cc.FlagReply == 0 && (spent < r.limit || r.demandOpen)
 		}
 		r.setUsed(r.used)
-		r.settling.begin(spent-waste, max(r.backoff.floor, r.backoff.responseTime), now)
+		if n.Flags&cc.FlagAgain != 0 {
+			r.settling.begin(spent-waste, max(r.backoff.floor, r.backoff.responseTime), now)
+		}
 		r.control.dropSpent(r)
 	}
 	if news := int16(n.CE - r.ce); news > 0 {

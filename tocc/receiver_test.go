@@ -186,7 +186,7 @@ func TestRetransmissionsThatDoNotCount(t *testing.T) {
 		r.Arrived(&cc.Arrival{Bytes: pkt, Again: true}, now)
 	}
 	assert.Len(t, grants(r, now), 3, "two tokens are taken to be in flight")
-	require.NoError(t, r.Receive(rts(102*pkt, 10*pkt), now))
+	require.NoError(t, r.Receive(rtsAgain(102*pkt, 10*pkt), now))
 	now = now.Add(200 * us)
 	r.Arrived(&cc.Arrival{Bytes: pkt, AfterRTS: true}, now)
 	assert.Len(t, grants(r, now), 3)
@@ -200,11 +200,9 @@ func TestRTSOvertakesData(t *testing.T) {
 	require.NoError(t, r.Receive(rts(100*pkt, 0), 1))
 	require.Len(t, grants(r, 1), 5)
 	now := units.Time(300 * us)
-	arrive(r, 1, 0, now)
-	require.Len(t, grants(r, now), 1)
-	require.NoError(t, r.Receive(rts(100*pkt, 6*pkt), now))
+	require.NoError(t, r.Receive(rtsAgain(100*pkt, 5*pkt), now))
 	for range 5 {
-		now = now.Add(80 * us)
+		now = now.Add(40 * us)
 		arrive(r, 1, 0, now)
 		assert.Len(t, grants(r, now), 1, "one packet has left the queue")
 	}
@@ -221,7 +219,7 @@ func TestArrivalsThatUsedNoToken(t *testing.T) {
 	arrive(r, 2, 0, now) // acknowledged before they were sent again
 	require.Len(t, grants(r, now), 5, "two tokens are taken to be used that are in flight")
 
-	require.NoError(t, r.Receive(rts(100*pkt, 3*pkt), now))
+	require.NoError(t, r.Receive(rtsAgain(100*pkt, 3*pkt), now))
 	now = now.Add(200 * us)
 	arrive(r, 1, 0, now)
 	assert.EqualValues(t, 4*pkt, r.spent)

@@ -81,6 +81,7 @@ func (s *Sender) Sent(p *cc.Outgoing, now units.Time) cc.Marks {
 		s.grants.dropSpent(s.spent)
 	}
 	if p.Again { // the receiver cannot count retransmissions exactly: settling
+		s.reportAgain = true
 		s.scheduleRTSAt(max(now.Add(s.path.BaseRTT), s.backoff.sentAt.Add(8*s.path.BaseRTT)), now)
 	}
 	if wantsMore {

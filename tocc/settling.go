@@ -9,10 +9,10 @@ import (
 // was reported missing may only have been overtaken, its retransmission on a second token is a
 // duplicate, and nobody sees the original of a packet that was lost at the end of a burst. Without
 // a correction such tokens fill the window, and the flow slows down to a packet a round trip. So a
-// sender sends an RTS after retransmissions. The packets before it have arrived or are lost when
-// none of them has arrived for a response time (the RTS overtakes them where it has a queue of its
-// own): used is at least what the sender had used by then and what was first sent afterwards, and
-// at most the former and all that was seen since. OURS.
+// sender sends an RTS with FlagAgain after retransmissions. The packets before it have arrived or
+// are lost when none of them has arrived for a response time (the RTS overtakes them where it has a
+// queue of its own): used is at least what the sender had used by then and what was first sent
+// afterwards, and at most the former and all that was seen since. OURS.
 type settling struct {
 	used  units.Bytes    // by the packets sent before the RTS
 	after units.Bytes    // arrived, first sent after the RTS
@@ -21,7 +21,7 @@ type settling struct {
 	at    units.Time     // when the packets sent before the RTS have arrived; 0: no RTS is pending
 }
 
-// begin starts with an RTS, unless an older one is pending.
+// begin starts with an RTS with FlagAgain, unless an older one is pending.
 func (s *settling) begin(used units.Bytes, wait units.Duration, now units.Time) {
 	if s.at == 0 {
 		*s = settling{used: used, wait: wait, at: nonZero(now.Add(wait))}
@@ -31,8 +31,10 @@ func (s *settling) begin(used units.Bytes, wait units.Duration, now units.Time) 
 func (s *settling) onArrival(a *cc.Arrival, now units.Time) {
 	s.seen += a.Bytes
 	switch {
-	case !a.AfterRTS && now.Before(s.at):
-		s.at = nonZero(now.Add(s.wait))
+	case !a.AfterRTS:
+		if now.Before(s.at) {
+			s.at = nonZero(now.Add(s.wait))
+		}
 	case !a.Again && a.Set&cc.MarkUnscheduled == 0:
 		s.after += a.Bytes
 	}

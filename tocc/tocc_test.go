@@ -42,6 +42,13 @@ func rts(demand, spent units.Bytes) *cc.ControlMessage {
 	return &cc.ControlMessage{Kind: cc.RTS, Demand: uint32(demand), Spent: uint32(spent)}
 }
 
+// rtsAgain is an RTS behind retransmissions.
+func rtsAgain(demand, spent units.Bytes) *cc.ControlMessage {
+	n := rts(demand, spent)
+	n.Flags = cc.FlagAgain
+	return n
+}
+
 // An RTS brings tokens for one BDP: 65.8 KB / 1538 = 42.8, so 43; and never more than are needed:
 // 20 for a flow of 20 packets.
 func TestFirstTokens(t *testing.T) {

@@ -170,7 +170,7 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 
 func rtsFlags(f cc.ControlFlags) extension.RTSFlags {
 	return extension.RTSFlags(f & (cc.FlagRepeat | cc.FlagUnscheduled | cc.FlagReply |
-		cc.FlagEnd))
+		cc.FlagEnd | cc.FlagAgain))
 }
 
 func tokenFlags(f cc.ControlFlags) extension.TokenFlags {

@@ -20,7 +20,8 @@ const (
 	RTSEnds        RTSFlags = 32 // no data waits
 	// sent on the path of the data: every packet with an earlier PSN was sent before it
 	RTSBehind RTSFlags = 64
-	rtsFlags           = RTSRepeat | RTSUnscheduled | RTSAnswers | RTSEnds | RTSBehind
+	RTSAgain  RTSFlags = 128 // packets were retransmitted since the RTS before it
+	rtsFlags           = RTSRepeat | RTSUnscheduled | RTSAnswers | RTSEnds | RTSBehind | RTSAgain
 )
 
 // Set writes everything but Discarded, which is 0.

@@ -374,7 +374,7 @@ local function add_probe(tvb, tree, op)
     tree:append_text(", there for " .. tvb(at + 8, 4):uint() .. " ns")
 end
 
-local rts_flags = { "repeat", "unscheduled", "", "answers", "", "ends", "behind" }
+local rts_flags = { "repeat", "unscheduled", "", "answers", "", "ends", "behind", "again" }
 local token_flags = { "repeat", "", "asks", "trimmed", "single" }
 
 -- add_rts shows an RTS and returns a summary line.

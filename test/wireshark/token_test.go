@@ -27,7 +27,7 @@ func anRTS(t *testing.T, family int) []byte {
 		func(ext []byte) {
 			wire.View[wire.XCH](ext).Set(0xbeef, 0)
 			extension.RTS(ext[wire.XCHLen:][:extension.RTSLen]).Set(1<<32-1, 123456, 7, 65535,
-				extension.RTSRepeat|extension.RTSEnds|extension.RTSBehind)
+				extension.RTSRepeat|extension.RTSEnds|extension.RTSBehind|extension.RTSAgain)
 		}, nil)
 }
 

@@ -29,7 +29,7 @@ func anRTS(t testing.TB, v6 bool) []byte {
 	ext, total := aTemplate(t, v6).Build(frame, Fields{Op: RTS, PSN: 7}, 0)
 	View[XCH](frame[ext:]).Set(0x1234, 0)
 	extension.RTS(frame[ext+XCHLen:][:extension.RTSLen]).Set(1_000_000, 4096, 3, 0x9876,
-		extension.RTSUnscheduled|extension.RTSBehind)
+		extension.RTSUnscheduled|extension.RTSBehind|extension.RTSAgain)
 	aTemplate(t, v6).Seal(frame[:total])
 	return frame[:total]
 }
@@ -72,7 +72,7 @@ func TestRTSAndTokenRoundTrip(t *testing.T) {
 		require.NoError(t, p.Parse(anRTS(t, v6)))
 		h := extension.RTS(p.Body())
 		assert.Equal(t, []any{uint32(1_000_000), uint32(4096), uint16(3), uint16(0x9876),
-			extension.RTSUnscheduled | extension.RTSBehind},
+			extension.RTSUnscheduled | extension.RTSBehind | extension.RTSAgain},
 			[]any{h.Demand(), h.Spent(), h.CE(), h.Seq(), h.Flags()})
 		for _, n := range []int{0, 1, extension.MaxRanges} {
 			require.NoError(t, p.Parse(aToken(t, v6, n)))
