@@ -116,7 +116,7 @@ func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 
 func (h *Host) newConn(tcp net.Conn) *Conn {
 	return &Conn{
-		w: h.workers[0], linger: h.linger, tcp: tcp,
+		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], linger: h.linger, tcp: tcp,
 		sendFree: make(chan int, slots), inbox: make(chan signal, slots),
 		failed: make(chan struct{}), ended: make(chan struct{}),
 	}

@@ -22,6 +22,7 @@ import (
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/packet/pcap"
+	"github.com/goroce/goroce/packet/steering"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -38,8 +39,8 @@ type Options struct {
 	Gateways []netip.Addr
 	// VLAN is the tag of every frame; 0 means untagged.
 	VLAN uint16
-	// Queues is the number of endpoints, each with its own port queue and core; 0 means 1. It is
-	// reduced to the port's number of queues.
+	// Queues is the number of endpoints, each with its own core; 0 means 1. Each has a queue of the
+	// port, or shares one if the port has fewer.
 	Queues int
 	// Cores are the processors to pin the endpoints to, in turn. Without any, the scheduler places
 	// them.
@@ -90,12 +91,15 @@ type Host struct {
 	device    *dpdk.Device
 	addrs     []netip.Prefix
 	workers   []*worker
+	steered   []*steering.Port  // the ports of several workers, else nil
 	offloads  []*driver.Offload // of the endpoints; empty if inline
 	agents    []*agentCore
 	log       *slog.Logger
 	seed      uint64
 	pcap      io.Closer
 	recording *pcap.File
+
+	conns atomic.Uint32 // ever begun: they take the endpoints in turn
 
 	cmMu sync.Mutex
 	cm   *cm // nil until first used
@@ -184,16 +188,11 @@ func (h *Host) start(o Options) error {
 		}
 		h.recording = sink
 	}
-	if n := h.device.Queues(); n < o.Queues {
-		o.Log.Info("port has fewer queues than requested", "port", h.device.Info().Name,
-			"requested", o.Queues, "available", n)
-	}
 	if err := h.offload(o); err != nil {
 		return err
 	}
 	stats, _ := h.device.Stats() // pool size is valid even if the driver has no counters
-	for i := range h.device.Queues() {
-		var port packet.Port = h.device.Queue(i)
+	for i, port := range h.ports(o) {
 		if o.Wrap != nil {
 			port = o.Wrap(i, port)
 		}
@@ -206,9 +205,9 @@ func (h *Host) start(o Options) error {
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN,
 			Seed:     endpointSeed(o.Seed, i),
-			FirstQPN: firstQPN(i, h.device.Queues(), o.Seed), QPNStep: uint32(h.device.Queues()),
+			FirstQPN: firstQPN(i, o.Queues, o.Seed), QPNStep: uint32(o.Queues),
 			NewAlgorithm: o.NewAlgorithm,
-			MaxHeld:      max(1, stats.Buffers/2/h.device.Queues()), Controller: h.controller(i),
+			MaxHeld:      max(1, stats.Buffers/2/o.Queues), Controller: h.controller(i),
 		}, processClock().Now())
 		if err != nil {
 			return err
@@ -234,6 +233,32 @@ func (h *Host) start(o Options) error {
 		}
 	}
 	return h.startAgents(o)
+}
+
+// ports returns the port of each endpoint. Several endpoints get the frames of their queue pairs
+// from whichever queue these arrive in.
+func (h *Host) ports(o Options) []packet.Port {
+	queues := h.device.Queues()
+	if o.Queues == 1 {
+		return []packet.Port{h.device.Queue(0)}
+	}
+	if queues < o.Queues {
+		o.Log.Info("endpoints share the port's queues", "port", h.device.Info().Name,
+			"endpoints", o.Queues, "queues", queues)
+	}
+	ports := make([]packet.Port, o.Queues)
+	for i := range ports {
+		if i < queues {
+			ports[i] = h.device.Queue(i)
+		} else {
+			ports[i] = h.device.Share(i % queues)
+		}
+	}
+	h.steered = steering.New(ports, queues)
+	for i, p := range h.steered {
+		ports[i] = p
+	}
+	return ports
 }
 
 // manageFromStart makes the connection manager of an endpoint that is not polled yet, if wanted.
@@ -291,6 +316,9 @@ func (h *Host) close() error {
 	for _, w := range h.workers {
 		w.stop()
 	}
+	for _, p := range h.steered {
+		p.Drain()
+	}
 	errs := h.stopAgents()
 	if h.device != nil {
 		errs = append(errs, h.device.Close())
@@ -306,6 +334,15 @@ func (h *Host) close() error {
 
 // Endpoints returns the number of endpoints.
 func (h *Host) Endpoints() int { return len(h.workers) }
+
+// Undelivered returns how many frames one endpoint received for another and dropped, because that
+// one did not poll (Options.Queues).
+func (h *Host) Undelivered() (frames uint64) {
+	for _, p := range h.steered {
+		frames += p.Dropped()
+	}
+	return frames
+}
 
 // Info returns the properties of the port of endpoint i.
 func (h *Host) Info(i int) packet.Info { return h.workers[i].ep.Query().Port }

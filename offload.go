@@ -22,7 +22,7 @@ func (h *Host) offload(o Options) error {
 	if link, err := h.device.Link(); err == nil && link.Mbps > 0 {
 		c.LineRate = units.BitRate(link.Mbps) * units.Mbps
 	}
-	for range h.device.Queues() {
+	for range o.Queues {
 		one, err := open(c, h.Now())
 		if err != nil {
 			return err

@@ -3,6 +3,7 @@ package dpdk
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/goroce/goroce/dpdk/eal"
@@ -39,6 +40,7 @@ type Device struct {
 
 	life   sync.RWMutex // read-locked by users of port, pool or loop outside of control
 	closed bool         // guarded by life
+	shares []*Queue     // guarded by life
 }
 
 // ErrClosed is returned by the methods of a closed device.
@@ -53,6 +55,16 @@ func (d *Device) Queues() int { return len(d.queues) }
 // Queue returns the i-th queue pair, a packet.Port. On a loop, Queue i of one end is wired to
 // Queue i of the other; a NIC spreads UDP flows over its queues.
 func (d *Device) Queue(i int) *Queue { return d.queues[i] }
+
+// Share returns another Queue on the hardware queues of the i-th, for another goroutine. The
+// callers ensure that at most one of the Queues on them receives, and at most one sends, at a time.
+func (d *Device) Share(i int) *Queue {
+	d.life.Lock()
+	defer d.life.Unlock()
+	q := d.newQueue(i)
+	d.shares = append(d.shares, q)
+	return q
+}
 
 // Info describes the device; it is the same for every Queue.
 func (d *Device) Info() packet.Info { return d.info }
@@ -84,7 +96,7 @@ func (d *Device) Stats() (Stats, error) {
 	if err == nil {
 		s.Stats, err = d.port.StatsGet()
 	}
-	for _, q := range d.queues {
+	for _, q := range slices.Concat(d.queues, d.shares) {
 		s.RxChained += uint64(q.chained.Load())
 		s.TxRemoved += q.txRemoved.Load()
 	}

@@ -101,7 +101,9 @@ func (d *Device) open() error {
 		return err
 	}
 	d.describe(info)
-	d.makeQueues()
+	for i := range d.shape.queues {
+		d.queues = append(d.queues, d.newQueue(i))
+	}
 	return nil
 }
 

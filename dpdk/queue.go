@@ -37,29 +37,28 @@ type Queue struct {
 
 var _ packet.Port = (*Queue)(nil)
 
-func (d *Device) makeQueues() {
-	for i := range d.shape.queues {
-		q := &Queue{
-			port: d.port,
-			pool: d.pool,
-			room: uint32(d.pool.Room()),
-			rx:   d.shape.rx(i),
-			tx:   d.shape.tx(i),
-			info: d.info,
+// newQueue returns a Queue on hardware queues number i.
+func (d *Device) newQueue(i int) *Queue {
+	q := &Queue{
+		port: d.port,
+		pool: d.pool,
+		room: uint32(d.pool.Room()),
+		rx:   d.shape.rx(i),
+		tx:   d.shape.tx(i),
+		info: d.info,
 
-			atOnce: d.url.Scheme == Loop || d.url.Scheme == Memif || d.url.Scheme == Null,
+		atOnce: d.url.Scheme == Loop || d.url.Scheme == Memif || d.url.Scheme == Null,
 
-			device:  d,
-			removal: d.removal,
-		}
-		if d.guards != nil {
-			q.guard = d.guards[i]
-		}
-		if d.stamps != nil {
-			q.stamps, q.clock = d.stamps, deviceClock{read: d.port.ReadClock, now: d.opts.Clock}
-		}
-		d.queues = append(d.queues, q)
+		device:  d,
+		removal: d.removal,
 	}
+	if d.guards != nil {
+		q.guard = d.guards[i]
+	}
+	if d.stamps != nil {
+		q.stamps, q.clock = d.stamps, deviceClock{read: d.port.ReadClock, now: d.opts.Clock}
+	}
+	return q
 }
 
 // Alloc implements packet.Port.

@@ -69,10 +69,6 @@ func (x *session) open(log *slog.Logger) error {
 		return err
 	}
 	x.host = host
-	if host.Endpoints() < s.Queues {
-		return fmt.Errorf("--queues %d: want at most the %d of port %s", s.Queues,
-			host.Endpoints(), s.Device)
-	}
 	if largest := x.portMTU(); s.MTU > largest {
 		return fmt.Errorf("--mtu %d: want at most %d on port %s", s.MTU, largest, s.Device)
 	}

@@ -146,8 +146,8 @@ func (s *Settings) portFlags() []cli.Flag {
 				"which naps after 25 us and yields the core to other threads"},
 		{Name: "queues", Value: &s.Queues, Bounds: cli.Within(1, dpdk.MaxQueues),
 			Agreement: cli.Compared,
-			Help: "`number` of port queues, each with a polling core; queue pairs are " +
-				"distributed over them"},
+			Help: "`number` of polling cores, each with a queue of the port or sharing one; " +
+				"queue pairs are distributed over them"},
 		{Name: "pcap", Value: &s.Pcap,
 			Help: "write the port's frames to this `file` (on loop: the client's)"},
 		{Name: "seed", Value: &s.Seed,
