@@ -133,7 +133,9 @@ func (p *Port) steer(bufs []packet.Buf) (own int) {
 		if owner == everyone {
 			p.copyToOthers(&bufs[i])
 		}
-		bufs[own] = bufs[i]
+		if own != i {
+			bufs[own] = bufs[i]
+		}
 		own++
 	}
 	return own
