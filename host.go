@@ -47,7 +47,8 @@ type Options struct {
 	Cores []int
 	// Idle selects what a core does without work.
 	Idle Idle
-	// Buffers is the number of frame buffers of each port; 0 means a default that fits the cache.
+	// Buffers is the number of frame buffers of each port; 0 means a default that fits the cache,
+	// and grows with Queues.
 	Buffers int
 	// EAL holds additional command line arguments for DPDK's EAL.
 	EAL string
@@ -124,6 +125,9 @@ func Open(url string, o Options) (*Host, error) {
 			"for simulation only", "port", url)
 	}
 	o.Queues = max(o.Queues, 1)
+	if o.Buffers == 0 && o.Queues > 2 { // each core keeps up to 1.5*255 free buffers in a cache
+		o.Buffers = (dpdk.DefaultBuffers+1)*((o.Queues+1)/2) - 1
+	}
 	device, err := dpdk.Open(url, dpdk.Options{Queues: o.Queues, Buffers: o.Buffers,
 		ExtraEAL: o.EAL, Logger: o.Log, Clock: processClock().Now})
 	if err != nil {
@@ -220,7 +224,11 @@ func (h *Host) start(o Options) error {
 		if err != nil {
 			return err
 		}
-		w, err := startWorker(ep, core, o.Idle)
+		var steered *steering.Port
+		if h.steered != nil {
+			steered = h.steered[i]
+		}
+		w, err := startWorker(ep, steered, core, o.Idle)
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/packet/steering"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -14,6 +15,7 @@ const mailboxDepth = 256
 // worker is one polling core: a locked goroutine that owns an endpoint.
 type worker struct {
 	ep      *transport.Endpoint
+	port    *steering.Port // nil unless several endpoints share a device
 	idle    Idle
 	mailbox chan func(*transport.Endpoint)
 	halt    atomic.Bool
@@ -21,6 +23,7 @@ type worker struct {
 
 	programs []program
 	activity uint64 // the endpoint's Activity after the latest round
+	passed   uint64 // frames for other endpoints until then
 	busy     bool   // the round did something
 }
 
@@ -29,9 +32,10 @@ type program struct {
 	ended chan struct{}
 }
 
-func startWorker(ep *transport.Endpoint, core int, idle Idle) (*worker, error) {
-	w := &worker{ep: ep, idle: idle, mailbox: make(chan func(*transport.Endpoint), mailboxDepth),
-		ended: make(chan struct{})}
+func startWorker(ep *transport.Endpoint, port *steering.Port, core int,
+	idle Idle) (*worker, error) {
+	w := &worker{ep: ep, port: port, idle: idle,
+		mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
 	return w, onCore(core, w.ended, w.poll)
 }
 
@@ -88,6 +92,9 @@ func (w *worker) round(now units.Time, clock func() units.Time) (sends, next uni
 	}
 	if a := w.ep.Loop().Activity(); a != w.activity {
 		w.activity, w.busy = a, true
+	}
+	if w.port != nil && w.port.Passed() != w.passed {
+		w.passed, w.busy = w.port.Passed(), true
 	}
 	return sends, next
 }

@@ -17,6 +17,8 @@ type Port struct {
 	queues []*queue // all of the device
 	// lossless means that the device loses no frame, so that this must not, either
 	lossless bool
+	turn     int    // the queue that comes first in the next Recv
+	passed   uint64 // frames for other ports
 	dropped  atomic.Uint64
 }
 
@@ -51,6 +53,9 @@ func New(ports []packet.Port, queues int) []*Port {
 	}
 	return steered
 }
+
+// Passed returns how many frames this port received for others. It is for the port's goroutine.
+func (p *Port) Passed() uint64 { return p.passed }
 
 // Dropped returns how many frames this port received for others that took none for too long.
 func (p *Port) Dropped() uint64 { return p.dropped.Load() }
@@ -88,22 +93,47 @@ func (p *Port) Send(class packet.Class, bufs []packet.Buf) int {
 	return n
 }
 
-// Recv implements packet.Port.
+// Recv implements packet.Port. The queues come first in turn, so that none starves another.
 func (p *Port) Recv(bufs []packet.Buf) int {
-	n := 0
-	for _, q := range p.queues {
-		n += q.lanes[p.index].take(bufs[n:])
+	n, at := 0, p.turn
+	for range p.queues {
+		if q := p.queues[at]; q == p.queue {
+			n += p.poll(bufs[n:])
+		} else {
+			n += q.lanes[p.index].take(bufs[n:])
+		}
+		if at++; at == len(p.queues) {
+			at = 0
+		}
 	}
+	if p.turn++; p.turn == len(p.queues) {
+		p.turn = 0
+	}
+	return n
+}
+
+// mostBursts is how many bursts a call of Recv receives for other ports before it returns.
+const mostBursts = 4
+
+// poll receives from the port's own queue: first what another port put into the lane, which is
+// older than what the device has now.
+func (p *Port) poll(bufs []packet.Buf) int {
 	q := p.queue
+	n := q.lanes[p.index].take(bufs)
 	if n == len(bufs) || q.shared && !q.receiving.TryLock() {
 		return n
 	}
-	// What another port put into the lane before it released the queue is older than what is
-	// received now.
-	n += q.lanes[p.index].take(bufs[n:])
-	if room := min(len(bufs)-n, packet.Burst); room > 0 && (!p.lossless || p.othersHaveRoom()) {
+	n += q.lanes[p.index].take(bufs[n:]) // put there before the other port released the queue
+	for range mostBursts {
+		room := min(len(bufs)-n, packet.Burst)
+		if room == 0 || p.lossless && !p.othersHaveRoom() {
+			break
+		}
 		got := p.port.Recv(bufs[n : n+room])
 		n += p.steer(bufs[n : n+got])
+		if got < room {
+			break
+		}
 	}
 	if q.shared {
 		q.receiving.Unlock()
@@ -143,6 +173,7 @@ func (p *Port) steer(bufs []packet.Buf) (own int) {
 
 // pass puts a frame into the lane of another port, or drops it.
 func (p *Port) pass(owner int, buf []packet.Buf) {
+	p.passed++
 	if !p.queue.lanes[owner].put(buf[0]) {
 		p.port.Free(buf)
 		p.dropped.Add(1)

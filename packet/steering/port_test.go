@@ -203,6 +203,7 @@ func (e exclusive) Send(c packet.Class, bufs []packet.Buf) int {
 // source is a port that receives numbered frames for flows in turn, and counts what is sent.
 type source struct {
 	next, flows uint32
+	first       uint32 // queue pair number
 	sent        atomic.Uint32
 }
 
@@ -212,7 +213,7 @@ func (s *source) Info() packet.Info      { return packet.Info{Reliable: true} }
 
 func (s *source) Recv(bufs []packet.Buf) int {
 	for i := range bufs {
-		bufs[i] = packet.MakeBuf(0, roce(make([]byte, frameLen), 0x200+s.next%s.flows, s.next))
+		bufs[i] = packet.MakeBuf(0, roce(make([]byte, frameLen), s.first+s.next%s.flows, s.next))
 		s.next++
 	}
 	return len(bufs)
@@ -227,7 +228,7 @@ func (s *source) Send(_ packet.Class, bufs []packet.Buf) int {
 // queue one at a time.
 func TestConcurrentPorts(t *testing.T) {
 	const n = 4
-	src := &source{flows: 2 * n}
+	src := &source{flows: 2 * n, first: 0x200}
 	ports := make([]packet.Port, n)
 	var receiving, sending atomic.Int32
 	for i := range ports {
@@ -257,6 +258,27 @@ func TestConcurrentPorts(t *testing.T) {
 	all.Wait()
 	assert.Equal(t, sent.Load(), src.sent.Load())
 	assert.NotZero(t, src.next)
+}
+
+// What others pass on does not keep a port from its own queue, nor the other way around.
+func TestNoQueueStarves(t *testing.T) {
+	var ports []packet.Port
+	var sources [2]*source
+	for i := range sources { // all frames are for port 1
+		sources[i] = &source{flows: 1, first: 0x201}
+		ports = append(ports, sources[i])
+	}
+	steered := New(ports, 2)
+	var bufs [packet.Burst]packet.Buf
+	const rounds = 100
+	for range rounds {
+		assert.Zero(t, steered[0].Recv(bufs[:]))
+		assert.Equal(t, packet.Burst, steered[1].Recv(bufs[:]))
+	}
+	assert.InDelta(t, rounds/2*packet.Burst, sources[1].next, packet.Burst)
+	assert.GreaterOrEqual(t, steered[0].Passed(), uint64(rounds/2*packet.Burst))
+	assert.Zero(t, steered[1].Passed())
+	assert.Zero(t, steered[0].Dropped())
 }
 
 // Frames that wait for a port return to their pool.
