@@ -4,229 +4,187 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"net"
 	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/goroce/goroce/internal/queue"
 	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
 
-// MaxMessage is the longest message of a Conn. For longer transfers, use verbs (Host.Do, Host.Run).
-const MaxMessage = 64 * units.KiB
-
-// slots is how many messages a Conn buffers in each direction.
-const slots = 64
-
-// Conn sends and receives messages over a reliable connection. Each message is delivered once,
-// whole and in order. The methods are safe for concurrent use.
+// Conn is a reliable connection for any goroutine: messages, each delivered once, whole and in
+// order, and one-sided operations on memory of the peer. Its methods are safe for concurrent use.
 type Conn struct {
-	w         *worker
-	linger    time.Duration
-	peer      netip.Addr
-	qp        *transport.QueuePair
-	cq        *transport.CompletionQueue
-	out, in   *transport.MemoryRegion
-	sendFree  chan int    // unused slots of out
-	inbox     chan signal // received messages
-	destroyed bool        // the queue pair is destroyed; belongs to the polling core
-	tcp       net.Conn    // of the handshake; its end signals the peer's end
+	w       *worker
+	linger  time.Duration
+	spin    units.Duration
+	peer    netip.Addr
+	peerQPN wire.QPN
+	// peerReads reports whether the peer accepts READs and atomics.
+	peerReads bool
+	control   control // signals the end of the connection, between its ends
+	use       usage   // of what is sent and received: messages, or a stream
+	*messages
 
-	mu          sync.Mutex
-	err         error
-	failed      chan struct{} // closed when err is set
-	sent, acked uint64        // messages
-	progress    chan struct{} // closed when acked grows; nil without a waiter
+	core // the polling core's part
+
+	begun atomic.Uint64 // operations begun; refused is set at the end
+	done  atomic.Uint64 // of these: acknowledged, or withdrawn
+	// flushing counts the callers of Flush, which wait for progress.
+	flushing atomic.Int32
+
+	mu       sync.Mutex
+	err      error
+	failed   chan struct{} // closed when err is set
+	progress chan struct{} // closed when done grows; nil without a caller of Flush
 
 	ending   atomic.Bool
-	ended    chan struct{} // closed when endError is set
+	over     chan struct{} // closed when endError is set
 	endError error
 }
 
-// signal locates a received message.
-type signal struct {
-	slot int
-	n    int
+// core is the part of a Conn that belongs to its polling core.
+type core struct {
+	pd             *transport.ProtectionDomain
+	qp             *transport.QueuePair
+	sendCQ, recvCQ *transport.CompletionQueue
+	results        *transport.MemoryRegion // of atomics, 8 bytes for each place of the send queue
+	posted         queue.FIFO[pending]     // in the send queue
+	waiting        queue.FIFO[request]     // for room in it
+	postings       uint64                  // ever posted
+	memories       map[*Memory]struct{}
+	destroyed      bool
+	due            bool // in worker.due
 }
 
-func (c *Conn) repost(slot int) error {
-	return c.qp.PostRecv(&transport.RecvRequest{ID: uint64(slot),
-		SGList: []transport.SGE{c.in.SGE(slot*int(MaxMessage), int(MaxMessage))}})
+// usage is what a connection's SENDs and receives carry. The polling core calls its methods.
+type usage interface {
+	// allocate makes the memory, which takes too long for a polling core. It is called before
+	// create, by another goroutine.
+	allocate()
+	// create registers the memory and posts the receives of a queue pair in INIT.
+	create(ep *transport.Endpoint) error
+	// receives is the depth of the receive queue.
+	receives() int
+	// received handles a receive that completed.
+	received(wc *transport.WorkCompletion)
+	// sent is called when the operation with a tag completed.
+	sent(tag int32)
+	// destroy deregisters the memory.
+	destroy()
 }
 
-// reap handles completions on the polling core. Sending to sendFree and inbox never blocks: they
-// have room for all slots.
-func (c *Conn) reap(cq *transport.CompletionQueue) {
-	var wcs [16]transport.WorkCompletion
-	var acked uint64
-	for {
-		n := cq.Poll(wcs[:])
-		for i := range n {
-			wc := &wcs[i]
-			switch {
-			case wc.Status != transport.StatusSuccess:
-				if wc.Status != transport.StatusWRFlushErr {
-					c.fail(fmt.Errorf("goroce: connection to %v: %v", c.peer, wc.Status))
-				}
-			case wc.Op == transport.OpRecv:
-				c.inbox <- signal{int(wc.ID), int(wc.ByteLen)}
-			default:
-				c.sendFree <- int(wc.ID)
-				acked++
-			}
-		}
-		if n < len(wcs) {
-			break
-		}
-	}
-	c.acknowledge(acked)
-	cq.RequestNotify(false)
+// control is how the ends of a connection learn of each other's end.
+type control interface {
+	// wait returns why the peer ended the connection; io.EOF if it has closed it. It returns after
+	// close at the latest.
+	wait() error
+	// close ends the connection. Without order messages may have been lost, which the peer should
+	// not take for an orderly end.
+	close(orderly bool) error
 }
 
-// acknowledge counts n messages as acknowledged by the peer and wakes the waiters.
-func (c *Conn) acknowledge(n uint64) {
-	if n == 0 {
-		return
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.acked += n
-	if c.progress != nil {
-		close(c.progress)
-		c.progress = nil
-	}
-}
+const (
+	// sendDepth is how many operations of a Conn are in the send queue at a time. Further ones wait
+	// at the polling core, and can be withdrawn.
+	sendDepth = 128
+	// maxReads is the number of outstanding READs and atomics in each direction, the value of most
+	// RNICs.
+	maxReads = 16
+	// refused in Conn.begun makes further operations fail.
+	refused = 1 << 63
+)
 
-// watch fails the connection when the handshake's TCP connection ends.
-func (c *Conn) watch() {
-	_, err := c.tcp.Read(make([]byte, 1))
-	if err == nil {
-		err = errors.New("unexpected data after the handshake")
-	}
-	if errors.Is(err, io.EOF) {
-		c.fail(io.EOF)
-		return
-	}
-	c.fail(fmt.Errorf("goroce: connection to %v: %w", c.peer, err))
-}
-
-// abortWithHost aborts the connection when its host is closed.
-func (c *Conn) abortWithHost() {
-	select {
-	case <-c.w.ended:
-		_ = c.Abort()
-	case <-c.ended:
-	}
-}
-
+// fail records why the connection has ended and wakes its callers. Only the first reason counts.
 func (c *Conn) fail(err error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.err == nil {
-		c.err = err
-		close(c.failed)
+	if c.setFailed(err) {
+		_ = c.w.submit(&request{conn: c, kind: endOfConn}) // a closed host has ended everything
 	}
 }
 
-// Err returns why the connection ended, or nil if it has not.
+func (c *Conn) setFailed(err error) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.err != nil {
+		return false
+	}
+	c.err = err
+	c.begun.Or(refused)
+	close(c.failed)
+	return true
+}
+
+// Err returns why the connection ended, or nil if it has not: io.EOF if the peer has closed it,
+// ErrClosed if this side has.
 func (c *Conn) Err() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.err
 }
 
-// RemoteAddr returns the peer's RoCEv2 address.
-func (c *Conn) RemoteAddr() netip.Addr { return c.peer }
-
-// Send queues a message of up to MaxMessage bytes. The caller may reuse p on return. Send blocks
-// while all of the connection's slots are in flight.
-func (c *Conn) Send(ctx context.Context, p []byte) error {
-	if len(p) > int(MaxMessage) {
-		return fmt.Errorf("goroce: send: message of %d bytes, want at most %d: %w", len(p),
-			int64(MaxMessage), transport.ErrInvalid)
-	}
+// ended returns Err, of a connection that has ended.
+func (c *Conn) ended() error {
 	if err := c.Err(); err != nil {
 		return err
 	}
-	var slot int
-	select {
-	case slot = <-c.sendFree:
-	case <-c.failed:
-		return c.Err()
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	at := slot * int(MaxMessage)
-	copy(c.out.Bytes()[at:], p)
-	n := len(p)
-	if err := c.count(); err != nil {
-		return err
-	}
-	return c.w.post(func(*transport.Endpoint) {
-		if c.destroyed {
-			return
-		}
-		if err := c.qp.PostSend(&transport.WorkRequest{ID: uint64(slot), Op: transport.OpSend,
-			SGList: []transport.SGE{c.out.SGE(at, n)}}); err != nil {
-			c.fail(err)
-		}
-	})
+	return ErrClosed
 }
 
-// count adds a message to those sent, unless the connection has ended, so that Abort knows every
-// message that may be lost.
-func (c *Conn) count() error {
+// RemoteAddr returns the peer's RoCEv2 address.
+func (c *Conn) RemoteAddr() netip.Addr { return c.peer }
+
+// begin counts an operation, unless the connection has ended: so Abort knows every message that may
+// be lost.
+func (c *Conn) begin() bool {
+	for {
+		n := c.begun.Load()
+		if n&refused != 0 {
+			return false
+		}
+		if c.begun.CompareAndSwap(n, n+1) {
+			return true
+		}
+	}
+}
+
+// unfinished returns the number of operations that the peer has not acknowledged.
+func (c *Conn) unfinished() uint64 { return c.begun.Load()&^refused - c.done.Load() }
+
+// finished counts n operations as ended, without loss, and wakes the callers of Flush. It runs on
+// the polling core.
+func (c *Conn) finished(n uint64) {
+	if n == 0 {
+		return
+	}
+	c.done.Add(n)
+	if c.flushing.Load() == 0 {
+		return
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.err == nil {
-		c.sent++
+	if c.progress != nil {
+		close(c.progress)
+		c.progress = nil
 	}
-	return c.err
 }
 
-// Recv waits for the next message, copies it to p and returns its length. A message longer than p
-// is truncated and the error is io.ErrShortBuffer. After the peer has closed and all messages were
-// read the error is io.EOF; after the peer has aborted it is a different error.
-func (c *Conn) Recv(ctx context.Context, p []byte) (int, error) {
-	var m signal
-	select {
-	case m = <-c.inbox:
-	default:
-		select {
-		case m = <-c.inbox:
-		case <-c.failed:
-			select {
-			case m = <-c.inbox: // arrived before the end
-			default:
-				return 0, c.Err()
-			}
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
-	at := m.slot * int(MaxMessage)
-	n := copy(p, c.in.Bytes()[at:at+m.n])
-	_ = c.w.post(func(*transport.Endpoint) { // fails only on a closed host
-		if !c.destroyed {
-			_ = c.repost(m.slot) // the queue has room for every slot
-		}
-	})
-	if n < m.n {
-		return n, io.ErrShortBuffer
-	}
-	return n, nil
-}
-
-// Flush waits until the peer has acknowledged every message that was sent before the call.
+// Flush waits until the peer has acknowledged every message and operation that began before the
+// call.
 func (c *Conn) Flush(ctx context.Context) error {
+	begun := c.begun.Load() &^ refused
+	c.flushing.Add(1)
+	defer c.flushing.Add(-1)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for sent := c.sent; c.acked < sent; {
+	for c.done.Load() < begun {
 		if c.err != nil {
 			return c.err
+		}
+		if onPollingCore() {
+			return ErrOnCore
 		}
 		if c.progress == nil {
 			c.progress = make(chan struct{})
@@ -262,58 +220,51 @@ func (c *Conn) Close() error {
 		defer cancel()
 	}
 	err := c.Flush(ctx)
+	if errors.Is(err, ErrOnCore) {
+		return fmt.Errorf("goroce: close: %w", err)
+	}
 	if !errors.Is(err, context.DeadlineExceeded) {
 		return c.Abort()
 	}
 	return errors.Join(
 		fmt.Errorf("goroce: close: %d messages not acknowledged by %v within %v: %w",
-			c.unacknowledged(), c.peer, c.linger, err), c.Abort())
+			c.unfinished(), c.peer, c.linger, err), c.Abort())
 }
 
-// Abort ends the connection at once. Unacknowledged messages may be lost; if there are any, the TCP
-// connection is reset, so that the peer's Recv does not return io.EOF. A waiting Close returns.
+// Abort ends the connection at once. Unacknowledged messages may be lost; if there are any, the
+// peer's Recv does not return io.EOF, unless the connection is of the RDMA CM, which cannot express
+// that. Operations that wait return, and so does a waiting Close.
 func (c *Conn) Abort() error {
-	c.fail(ErrClosed)
+	if onPollingCore() {
+		return fmt.Errorf("goroce: abort: %w", ErrOnCore)
+	}
+	c.setFailed(ErrClosed)
 	if c.ending.CompareAndSwap(false, true) {
 		c.endError = c.end()
-		close(c.ended)
+		close(c.over)
 	}
-	<-c.ended
+	<-c.over
 	return c.endError
 }
 
 // end releases the connection's resources.
 func (c *Conn) end() error {
-	lost := c.unacknowledged() > 0
+	orderly := c.unfinished() == 0
 	err := c.w.do(func(*transport.Endpoint) { c.destroy() })
 	if errors.Is(err, ErrClosed) {
 		err = nil // the host was closed before
 	}
-	if tcp, ok := c.tcp.(interface{ SetLinger(sec int) error }); ok && lost {
-		err = errors.Join(err, tcp.SetLinger(0))
-	}
-	return errors.Join(err, c.tcp.Close())
+	return errors.Join(err, c.control.close(orderly))
 }
 
-// unacknowledged returns the number of sent messages that the peer has not acknowledged.
-func (c *Conn) unacknowledged() uint64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.sent - c.acked
-}
+// watch fails the connection when the peer has ended it.
+func (c *Conn) watch() { c.fail(c.control.wait()) }
 
-// destroy destroys the queue pair and its memory regions, on the polling core.
-func (c *Conn) destroy() {
-	if c.destroyed {
-		return
-	}
-	c.destroyed = true
-	if c.qp != nil {
-		c.qp.Destroy()
-	}
-	for _, mr := range []*transport.MemoryRegion{c.in, c.out} {
-		if mr != nil {
-			mr.Deregister()
-		}
+// abortWithHost aborts the connection when its host is closed.
+func (c *Conn) abortWithHost() {
+	select {
+	case <-c.w.ended:
+		_ = c.Abort()
+	case <-c.over:
 	}
 }

@@ -77,8 +77,8 @@ func isTransient(err error) bool {
 func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.handshakeTimeout)
 	defer cancel()
-	c := h.newConn(tcp)
-	return c.finishHandshake(func() error {
+	c := h.newConn(tcpControl{tcp})
+	return c.finishHandshake(tcp.RemoteAddr(), func() error {
 		mine, err := c.create(h)
 		if err != nil {
 			return err
@@ -88,7 +88,7 @@ func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 			err = c.connect(mine, theirs)
 		}
 		if err == nil {
-			err = c.waitReady(ctx)
+			err = waitReady(ctx, tcp)
 		}
 		return err
 	}())
@@ -98,8 +98,8 @@ func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 // over the TCP connection; on error it is closed.
 func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 	theirs *connect.Hello) (*Conn, error) {
-	c := h.newConn(tcp)
-	return c.finishHandshake(func() error {
+	c := h.newConn(tcpControl{tcp})
+	return c.finishHandshake(tcp.RemoteAddr(), func() error {
 		mine, err := c.create(h)
 		if err == nil {
 			err = c.connect(mine, theirs)
@@ -108,25 +108,28 @@ func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 			return errors.Join(err, connect.Send(ctx, tcp, &connect.Hello{Error: err.Error()}))
 		}
 		if err = connect.Send(ctx, tcp, mine); err == nil {
-			err = c.waitReady(ctx)
+			err = waitReady(ctx, tcp)
 		}
 		return err
 	}())
 }
 
-func (h *Host) newConn(tcp net.Conn) *Conn {
-	return &Conn{
-		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], linger: h.linger, tcp: tcp,
-		sendFree: make(chan int, slots), inbox: make(chan signal, slots),
-		failed: make(chan struct{}), ended: make(chan struct{}),
+func (h *Host) newConn(control control) *Conn {
+	c := &Conn{
+		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], linger: h.linger, spin: h.spin,
+		control: control, failed: make(chan struct{}), over: make(chan struct{}),
 	}
+	c.memories = make(map[*Memory]struct{})
+	c.messages = newMessages(c)
+	c.use = c.messages
+	return c
 }
 
 // finishHandshake ends the handshake: it starts the connection's goroutines, or aborts the
 // connection if err is not nil.
-func (c *Conn) finishHandshake(err error) (*Conn, error) {
+func (c *Conn) finishHandshake(peer net.Addr, err error) (*Conn, error) {
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("connect to %v: %w", c.tcp.RemoteAddr(), err), c.Abort())
+		return nil, errors.Join(fmt.Errorf("connect to %v: %w", peer, err), c.Abort())
 	}
 	go c.watch()
 	go c.abortWithHost()
@@ -135,44 +138,52 @@ func (c *Conn) finishHandshake(err error) (*Conn, error) {
 
 // create makes the queue pair and its memory, and returns the Hello for the peer.
 func (c *Conn) create(h *Host) (*connect.Hello, error) {
-	// Allocation takes too long for a polling core.
-	out, in := make([]byte, slots*MaxMessage), make([]byte, slots*MaxMessage)
-	mine := &connect.Hello{Addr: h.addrs[0].Addr()}
+	c.use.allocate()
+	mine := &connect.Hello{Addr: h.addrs[0].Addr(), RdAtomic: maxReads}
 	var failure error
-	err := c.w.do(func(ep *transport.Endpoint) { failure = c.createAt(ep, out, in, mine) })
+	err := c.w.do(func(ep *transport.Endpoint) {
+		if failure = c.createAt(ep); failure == nil {
+			mine.PathMTU = int64(ep.Query().PathMTU)
+			mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.Setup().RandomPSN()}}
+			mine.Extension = ep.Setup().Offer()
+		}
+	})
 	return mine, errors.Join(err, failure)
 }
 
-func (c *Conn) createAt(ep *transport.Endpoint, out, in []byte, mine *connect.Hello) error {
+// createAt makes the queue pair and its memory on the polling core. The queue pair is in INIT.
+func (c *Conn) createAt(ep *transport.Endpoint) error {
 	var err error
-	pd := ep.AllocPD()
-	if c.cq, err = ep.CreateCQ(2 * slots); err != nil {
+	c.w.conns[c] = struct{}{}
+	c.pd = ep.AllocPD()
+	if c.sendCQ, err = ep.CreateCQ(sendDepth); err != nil {
 		return err
 	}
-	if c.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: pd, SendCQ: c.cq,
-		RecvCQ: c.cq, MaxSendWR: slots, MaxRecvWR: slots, SignalAll: true}); err != nil {
+	if c.recvCQ, err = ep.CreateCQ(c.use.receives()); err != nil {
 		return err
 	}
-	if c.out, err = ep.RegisterMemory(pd, out, 0); err != nil {
+	if c.qp, err = ep.CreateQP(transport.QPInit{Type: transport.RC, PD: c.pd, SendCQ: c.sendCQ,
+		RecvCQ: c.recvCQ, MaxSendWR: sendDepth, MaxRecvWR: c.use.receives(),
+		SignalAll: true}); err != nil {
 		return err
 	}
-	if c.in, err = ep.RegisterMemory(pd, in, transport.LocalWrite); err != nil {
+	if c.results, err = ep.RegisterMemory(c.pd, make([]byte, 8*sendDepth),
+		transport.LocalWrite); err != nil {
 		return err
 	}
-	if err := c.qp.Modify(transport.Init, transport.QPAttr{}); err != nil {
+	if err := c.qp.Modify(transport.Init, transport.QPAttr{Access: remoteAccess}); err != nil {
 		return err
 	}
-	for i := range slots {
-		c.sendFree <- i
-		if err := c.repost(i); err != nil {
-			return err
-		}
-	}
-	mine.PathMTU = int64(ep.Query().PathMTU)
-	mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.Setup().RandomPSN()}}
-	mine.Extension = ep.Setup().Offer()
-	return nil
+	c.sendCQ.OnEvent(c.onCompletion)
+	c.sendCQ.RequestNotify(false)
+	c.recvCQ.OnEvent(c.onCompletion)
+	c.recvCQ.RequestNotify(false)
+	return c.use.create(ep)
 }
+
+// remoteAccess is what a peer may do through the queue pair of a Conn, with the keys that it was
+// given.
+const remoteAccess = transport.RemoteRead | transport.RemoteWrite | transport.RemoteAtomic
 
 // connect moves the queue pair to RTS.
 func (c *Conn) connect(mine, theirs *connect.Hello) error {
@@ -180,7 +191,8 @@ func (c *Conn) connect(mine, theirs *connect.Hello) error {
 		return fmt.Errorf("the peer's Hello has %d queue pairs, want 1: %w", len(theirs.QPs),
 			connect.ErrMalformed)
 	}
-	c.peer = theirs.Addr
+	c.peer, c.peerQPN = theirs.Addr, wire.QPN(theirs.QPs[0].Num)
+	c.peerReads = theirs.RdAtomic > 0
 	var failure error
 	err := c.w.do(func(*transport.Endpoint) { failure = c.connectAt(mine, theirs) })
 	return errors.Join(err, failure)
@@ -190,24 +202,42 @@ func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	if err := c.qp.Modify(transport.ReadyToReceive, transport.QPAttr{
 		Path:    transport.AddressVector{IP: theirs.Addr},
 		PathMTU: units.Bytes(min(mine.PathMTU, theirs.PathMTU)),
-		DestQPN: wire.QPN(theirs.QPs[0].Num), RecvPSN: wire.PSN(theirs.QPs[0].PSN),
-		MinRNRTimer: rnrTimer,
-		Extension:   wire.Agree(mine.Extension, theirs.Extension),
+		DestQPN: c.peerQPN, RecvPSN: wire.PSN(theirs.QPs[0].PSN),
+		MinRNRTimer: rnrTimer, MaxDestRdAtomic: maxReads, Access: remoteAccess,
+		Extension: wire.Agree(mine.Extension, theirs.Extension),
 	}); err != nil {
 		return err
 	}
-	if err := c.qp.Modify(transport.ReadyToSend,
+	return c.qp.Modify(transport.ReadyToSend,
 		transport.QPAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout,
-			RetryCount: connRetries, RNRRetry: connRetries}); err != nil {
-		return err
-	}
-	c.cq.OnEvent(c.reap)
-	c.cq.RequestNotify(false)
-	return nil
+			RetryCount: connRetries, RNRRetry: connRetries,
+			MaxRdAtomic: min(maxReads, theirs.RdAtomic)})
 }
 
 // waitReady waits until the peer is ready to receive the first message.
-func (c *Conn) waitReady(ctx context.Context) error {
-	_, err := connect.Barrier(ctx, c.tcp, "ready", nil)
+func waitReady(ctx context.Context, tcp net.Conn) error {
+	_, err := connect.Barrier(ctx, tcp, "ready", nil)
 	return err
+}
+
+// tcpControl is the TCP connection of the handshake: its end is the end of the connection.
+type tcpControl struct{ net.Conn }
+
+func (t tcpControl) wait() error {
+	_, err := t.Read(make([]byte, 1))
+	switch {
+	case err == nil:
+		err = errors.New("unexpected data after the handshake")
+	case errors.Is(err, io.EOF):
+		return io.EOF
+	}
+	return fmt.Errorf("goroce: connection to %v: %w", t.RemoteAddr(), err)
+}
+
+func (t tcpControl) close(orderly bool) error {
+	var err error
+	if tcp, ok := t.Conn.(interface{ SetLinger(sec int) error }); ok && !orderly {
+		err = tcp.SetLinger(0)
+	}
+	return errors.Join(err, t.Close())
 }

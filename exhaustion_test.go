@@ -41,11 +41,7 @@ func TestNoBuffers(t *testing.T) {
 // exhaust has a connection's port without buffers again and again.
 func exhaust(t *testing.T, h *Host, peer streamer) {
 	conn, ended := dialStreamer(t, h, peer)
-	acknowledged := func() uint64 {
-		conn.mu.Lock()
-		defer conn.mu.Unlock()
-		return conn.acked
-	}
+	acknowledged := conn.done.Load
 	for range 5 {
 		held := make([]packet.Buf, 4096)
 		require.NoError(t, h.Do(0, func(ep *transport.Endpoint) {

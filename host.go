@@ -76,6 +76,10 @@ type Options struct {
 	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 means 2 s,
 	// negative is unlimited.
 	Linger units.Duration
+	// Spin is how long a call of a Conn that waits for its peer spins before its goroutine waits in
+	// the Go scheduler, which costs some microseconds. 0 means 20 µs if the process has more
+	// processors than polling cores, and otherwise not at all; negative means not at all.
+	Spin units.Duration
 	// CM starts the RDMA connection manager with the port. Before the manager runs, connection
 	// requests are lost, and their senders repeat them only after seconds; afterwards a request to
 	// a port that nobody listens on is rejected at once. Without CM the first ListenCM or DialCM
@@ -106,6 +110,7 @@ type Host struct {
 	cm   *cm // nil until first used
 
 	linger, handshakeTimeout time.Duration
+	spin                     units.Duration // Options.Spin
 	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
 
 	life    context.Context // ends when Close begins, or when the port is removed
@@ -153,6 +158,7 @@ func (h *Host) begin(o Options) {
 	if o.HandshakeTimeout > 0 {
 		h.handshakeTimeout = o.HandshakeTimeout.Std()
 	}
+	h.spin = o.Spin
 	h.dialTCP, h.closed = connect.Dial, make(chan struct{})
 	h.life, h.die = context.WithCancelCause(context.Background())
 }
@@ -305,6 +311,9 @@ func firstQPN(i, n int, seed uint64) uint32 {
 // Close stops the cores and the port. Listeners and connections end, blocked calls return, and
 // unacknowledged messages are lost.
 func (h *Host) Close() error {
+	if onPollingCore() {
+		return fmt.Errorf("goroce: close: %w", ErrOnCore)
+	}
 	if h.closing.CompareAndSwap(false, true) {
 		h.err = h.close()
 		close(h.closed)

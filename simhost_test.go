@@ -85,6 +85,9 @@ func (p *simPort) Recv(bufs []packet.Buf) int {
 	return kept
 }
 
+// The clock is calibrated outside of the bubbles.
+func init() { processClock() }
+
 // newSimWorld must be called in a bubble. It closes the hosts at the end of the test.
 func newSimWorld(t testing.TB, seed uint64) *simWorld {
 	w := &simWorld{wire: &simWire{rng: rand.New(rand.NewPCG(seed, 1))}}
@@ -100,8 +103,7 @@ func newSimWorld(t testing.TB, seed uint64) *simWorld {
 		ep, err := transport.New(transport.Config{Port: p, Addrs: []netip.Prefix{addr},
 			Seed: seed + uint64(i)}, now())
 		require.NoError(t, err)
-		core := &worker{ep: ep, mailbox: make(chan func(*transport.Endpoint), mailboxDepth),
-			ended: make(chan struct{})}
+		core := newWorker(ep)
 		go core.pollSimulated(p, now)
 		h := &Host{addrs: []netip.Prefix{addr}, workers: []*worker{core},
 			log: slog.New(slog.DiscardHandler), seed: seed + uint64(i)}
@@ -118,7 +120,12 @@ func newSimWorld(t testing.TB, seed uint64) *simWorld {
 // pollSimulated is poll without a thread: it waits for the events that would end a nap.
 func (w *worker) pollSimulated(p *simPort, now func() units.Time) {
 	defer close(w.ended)
-	const longest = 10 * time.Millisecond // until it notices the end of the test
+	longest := func() time.Duration {
+		if len(w.conns) > 0 {
+			return longNap // until it notices a request
+		}
+		return 10 * time.Millisecond // until it notices the end of the test
+	}
 	w.ep.Loop().OnRound(w.step)
 	for !w.halt.Load() {
 		began := now()
@@ -129,7 +136,7 @@ func (w *worker) pollSimulated(p *simPort, now func() units.Time) {
 			continue
 		}
 		select {
-		case <-time.After(min(max(next.Sub(began).Std(), time.Microsecond), longest)):
+		case <-time.After(min(max(next.Sub(began).Std(), time.Microsecond), longest())):
 		case <-p.arrived:
 		case f := <-w.mailbox:
 			f(w.ep)

@@ -287,7 +287,7 @@ func (s *simulation) writes(rng *rand.Rand, c *Conn) {
 		if err != nil {
 			return
 		}
-		s.stream(c.tcp.(*simConn), func(x *stream) { x.sent++ })
+		s.stream(c.control.(tcpControl).Conn.(*simConn), func(x *stream) { x.sent++ })
 		if rng.IntN(30) == 0 {
 			ctx, cancel, limit := s.patience(rng, time.Second)
 			within(s.t, "Flush", limit, func() { _ = c.Flush(ctx) })
@@ -307,7 +307,8 @@ func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 		cancel()
 		if err != nil {
 			if err == io.EOF { //nolint:errorlint // as documented
-				s.stream(c.tcp.(*simConn).other, func(x *stream) { x.eof = true })
+				s.stream(c.control.(tcpControl).Conn.(*simConn).other,
+					func(x *stream) { x.eof = true })
 			}
 			if n > 0 || ctx.Err() == nil || rng.IntN(3) == 0 {
 				return
@@ -319,7 +320,7 @@ func (s *simulation) reads(rng *rand.Rand, c *Conn) {
 			return
 		}
 		want++
-		s.stream(c.tcp.(*simConn).other, func(x *stream) { x.came++ })
+		s.stream(c.control.(tcpControl).Conn.(*simConn).other, func(x *stream) { x.came++ })
 		s.messages.Add(1)
 	}
 }

@@ -2,6 +2,8 @@ package goroce
 
 import (
 	"runtime"
+	"slices"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +13,42 @@ import (
 
 // polling is the number of polling threads of this process.
 var polling atomic.Int32
+
+// pollers has the ids of the polling threads of this process. The slice is replaced, not changed.
+var pollers struct {
+	sync.Mutex
+	ids atomic.Pointer[[]int]
+}
+
+// setPoller adds the calling, locked thread to the pollers, or removes it.
+func setPoller(polls bool) {
+	pollers.Lock()
+	defer pollers.Unlock()
+	var ids []int
+	if old := pollers.ids.Load(); old != nil {
+		ids = slices.DeleteFunc(slices.Clone(*old),
+			func(id int) bool { return id == unix.Gettid() })
+	}
+	if polls {
+		ids = append(ids, unix.Gettid())
+	}
+	pollers.ids.Store(&ids)
+}
+
+// onPollingCore reports whether the caller runs on a polling core of this process.
+func onPollingCore() bool {
+	ids := pollers.ids.Load()
+	return ids != nil && slices.Contains(*ids, unix.Gettid())
+}
+
+// processors returns the number of processors of this process when it was started.
+var processors = sync.OnceValue(func() int {
+	var set unix.CPUSet
+	if unix.SchedGetaffinity(0, &set) != nil {
+		return runtime.NumCPU()
+	}
+	return set.Count()
+})
 
 // slice is the time slice that a polling thread requests from the scheduler. A waking thread with a
 // shorter slice preempts the running one if it has had less than its share (EEVDF, Linux 6.12 and

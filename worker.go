@@ -1,9 +1,14 @@
 package goroce
 
 import (
+	"runtime"
 	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/queue"
 	"github.com/goroce/goroce/packet/steering"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -11,6 +16,9 @@ import (
 
 // mailboxDepth is how many calls may wait for a polling core; further callers block.
 const mailboxDepth = 256
+
+// requestDepth is how many requests of connections may wait for a polling core.
+const requestDepth = 512
 
 // worker is one polling core: a locked goroutine that owns an endpoint.
 type worker struct {
@@ -20,6 +28,16 @@ type worker struct {
 	mailbox chan func(*transport.Endpoint)
 	halt    atomic.Bool
 	ended   chan struct{}
+	tid     atomic.Int64 // of the polling thread
+
+	requests *queue.Queue[request]
+	closed   atomic.Bool        // nobody handles requests any more
+	conns    map[*Conn]struct{} // with queue pairs here
+	due      []*Conn            // with completions
+	request  request            // the one that is handled
+	wr       transport.WorkRequest
+	sge      [1]transport.SGE
+	received [16]transport.WorkCompletion // those that are handled
 
 	programs []program
 	activity uint64 // the endpoint's Activity after the latest round
@@ -34,9 +52,16 @@ type program struct {
 
 func startWorker(ep *transport.Endpoint, port *steering.Port, core int,
 	idle Idle) (*worker, error) {
-	w := &worker{ep: ep, port: port, idle: idle,
-		mailbox: make(chan func(*transport.Endpoint), mailboxDepth), ended: make(chan struct{})}
+	w := newWorker(ep)
+	w.port, w.idle = port, idle
 	return w, onCore(core, w.ended, w.poll)
+}
+
+// newWorker returns a worker that does not poll yet.
+func newWorker(ep *transport.Endpoint) *worker {
+	return &worker{ep: ep, mailbox: make(chan func(*transport.Endpoint), mailboxDepth),
+		requests: queue.New[request](requestDepth), conns: make(map[*Conn]struct{}),
+		ended: make(chan struct{})}
 }
 
 // onCore runs life in a goroutine locked to a thread on the core, and closes ended when it returns.
@@ -52,6 +77,8 @@ func onCore(core int, ended chan struct{}, life func()) error {
 			return
 		}
 		defer release()
+		setPoller(true)
+		defer setPoller(false)
 		prepareThread()
 		life()
 	}()
@@ -60,6 +87,8 @@ func onCore(core int, ended chan struct{}, life func()) error {
 
 // poll is the main loop of a polling core.
 func (w *worker) poll() {
+	w.tid.Store(int64(unix.Gettid()))
+	defer w.tid.Store(0) // the thread may run other goroutines later
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
 	idle := newIdler(w.idle, now, isOversubscribed())
@@ -90,6 +119,9 @@ func (w *worker) round(now units.Time, clock func() units.Time) (sends, next uni
 		w.open()
 		w.busy = true
 	}
+	if len(w.due) > 0 {
+		w.busy = true
+	}
 	if a := w.ep.Loop().Activity(); a != w.activity {
 		w.activity, w.busy = a, true
 	}
@@ -105,11 +137,25 @@ func (w *worker) end() {
 	for _, p := range w.programs {
 		close(p.ended)
 	}
+	for c := range w.conns {
+		c.setFailed(ErrClosed)
+		c.destroy()
+	}
+	w.closed.Store(true)
+	w.refuse()
 	w.ep.Close()
 }
 
-// step runs the programs once.
+// step handles the completions and requests of connections and runs the programs, once.
 func (w *worker) step(now units.Time) {
+	w.reap()
+	for range w.requests.Cap() {
+		if !w.requests.Take(&w.request) {
+			break
+		}
+		w.busy = true
+		w.handle(&w.request)
+	}
 	for i := 0; i < len(w.programs); i++ {
 		did, done := w.programs[i].Step(w.ep, now)
 		w.busy = w.busy || did
@@ -119,6 +165,16 @@ func (w *worker) step(now units.Time) {
 			i--
 		}
 	}
+}
+
+// reap handles the completions of connections.
+func (w *worker) reap() {
+	for i := 0; i < len(w.due); i++ {
+		w.due[i].reap()
+		w.due[i] = nil
+		w.busy = true
+	}
+	w.due = w.due[:0]
 }
 
 // open runs the calls in the mailbox.
@@ -148,7 +204,42 @@ func (w *worker) post(f func(*transport.Endpoint)) error {
 	}
 }
 
+// isCurrent reports whether the caller runs on this polling core.
+func (w *worker) isCurrent() bool { return w.tid.Load() == int64(unix.Gettid()) }
+
+// submit gives the polling core a request of a connection. It does not wait for its execution, and
+// only while requestDepth others are ahead for their handling.
+func (w *worker) submit(r *request) error {
+	for pause := time.Duration(0); !w.requests.Put(r); pause += 100 * time.Nanosecond {
+		switch {
+		case w.closed.Load():
+			return ErrClosed
+		case w.isCurrent():
+			return ErrOnCore
+		case pause < 10*time.Microsecond:
+			runtime.Gosched()
+		default:
+			time.Sleep(min(pause, time.Millisecond))
+		}
+	}
+	if w.closed.Load() {
+		w.refuse()
+	}
+	return nil
+}
+
+// refuse ends the requests that came too late: each connection has been destroyed.
+func (w *worker) refuse() {
+	for r := (request{}); w.requests.Take(&r); {
+		w.handle(&r)
+	}
+}
+
+// do runs f on the polling core and waits until it returns.
 func (w *worker) do(f func(*transport.Endpoint)) error {
+	if w.isCurrent() {
+		return ErrOnCore
+	}
 	done := make(chan struct{})
 	if err := w.post(func(ep *transport.Endpoint) { f(ep); close(done) }); err != nil {
 		return err

@@ -18,7 +18,9 @@ const (
 	statusLocEECOpErr
 	StatusLocProtErr
 	StatusWRFlushErr
-	statusMWBindErr
+	// StatusMWBindErr is libibverbs' IBV_WC_MW_BIND_ERR, the memory management operation error of
+	// the InfiniBand spec (10.10.3.2): OpLocalInv could not be executed.
+	StatusMWBindErr
 	StatusBadRespErr
 	statusLocAccessErr
 	StatusRemInvReqErr
@@ -40,13 +42,16 @@ const (
 // The texts follow ibv_wc_status_str, in our own wording.
 var statusNames = [statuses]string{
 	"success", "local length error", "local QP operation error", "local EE context operation error",
-	"local protection error", "work request flushed", "memory window bind error",
+	"local protection error", "work request flushed", "memory management operation error",
 	"bad response", "local access error", "remote invalid request", "remote access error",
 	"remote operation error", "transport retry count exceeded", "RNR retry count exceeded",
 	"local RDD violation", "remote invalid RD request", "aborted by remote",
 	"invalid EE context number",
 	"invalid EE context state", "fatal error", "response timeout", "general error",
 }
+
+// Error makes a Status other than StatusSuccess an error value, for errors.Is.
+func (s Status) Error() string { return s.String() }
 
 func (s Status) String() string {
 	if s < statuses {

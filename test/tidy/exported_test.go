@@ -8,7 +8,7 @@ import (
 // maxExported limits the exported identifiers of packages: constants, variables, types, functions,
 // and methods of exported types.
 var maxExported = map[string]int{
-	"transport":      120,
+	"transport":      150, // what libibverbs has, in docs/verbs.md, is most of it
 	"transport/wire": 250,
 }
 
