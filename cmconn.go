@@ -79,6 +79,7 @@ type CMConn struct {
 	worker  *worker // owns qp
 	peer    netip.AddrPort
 	private []byte
+	reads   int               // outstanding READs and atomics that the peer accepts
 	answer  chan rdmacm.Event // ConnectResponse or Established
 	closing bool              // this side ends it; belongs to the manager's core
 
@@ -208,6 +209,7 @@ func (c *CMConn) bringUp(ours rdmacm.Offer, p *CMParams) error {
 	}); err != nil {
 		return err
 	}
+	c.reads = a.MaxRdAtomic
 	var failure error
 	err := c.worker.do(func(*transport.Endpoint) {
 		failure = c.qp.Connect(transport.QPAttr{

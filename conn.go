@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/internal/queue"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -25,7 +26,7 @@ type Conn struct {
 	peerQPN wire.QPN
 	// peerReads reports whether the peer accepts READs and atomics.
 	peerReads bool
-	control   control // signals the end of the connection, between its ends
+	control   control // signals the end of the connection, between its ends; nil without a peer
 	use       usage   // of what is sent and received: messages, or a stream
 	*messages
 
@@ -71,8 +72,19 @@ type usage interface {
 	receives() int
 	// received handles a receive that completed.
 	received(wc *transport.WorkCompletion)
-	// sent is called when the operation with a tag completed.
-	sent(tag int32)
+	// describe adds to the Hello for the peer, on the polling core, what meet needs there.
+	describe(mine *connect.Hello)
+	// meet takes what it needs from the peer's Hello, or returns why it has another usage.
+	meet(theirs *connect.Hello) error
+	// serve handles a request of the usage's own, with a tag.
+	serve(tag int32)
+	// sent is called when the operation with a tag has ended. It is acknowledged if ok.
+	sent(tag int32, ok bool)
+	// reaped is called when all completions of a round have been handled.
+	reaped()
+	// isDrained reports whether the peer has everything that was accepted for sending, when this
+	// many operations have not been acknowledged. The queue pair has been destroyed.
+	isDrained(unfinished uint64) bool
 	// destroy deregisters the memory.
 	destroy()
 }
@@ -82,6 +94,8 @@ type control interface {
 	// wait returns why the peer ended the connection; io.EOF if it has closed it. It returns after
 	// close at the latest.
 	wait() error
+	// ended returns what wait returns, or nil if that has not returned.
+	ended() error
 	// close ends the connection. Without order messages may have been lost, which the peer should
 	// not take for an orderly end.
 	close(orderly bool) error
@@ -249,12 +263,14 @@ func (c *Conn) Abort() error {
 
 // end releases the connection's resources.
 func (c *Conn) end() error {
-	orderly := c.unfinished() == 0
 	err := c.w.do(func(*transport.Endpoint) { c.destroy() })
 	if errors.Is(err, ErrClosed) {
 		err = nil // the host was closed before
 	}
-	return errors.Join(err, c.control.close(orderly))
+	if c.control == nil {
+		return err
+	}
+	return errors.Join(err, c.control.close(c.use.isDrained(c.unfinished())))
 }
 
 // watch fails the connection when the peer has ended it.

@@ -29,6 +29,11 @@ const redialInterval = 20 * time.Millisecond
 // server does not listen yet, leaves during the handshake, or does not finish it within
 // Options.HandshakeTimeout.
 func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
+	return h.dialAgain(ctx, addr, false)
+}
+
+// dialAgain dials until a handshake succeeds.
+func (h *Host) dialAgain(ctx context.Context, addr string, streams bool) (*Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })()
@@ -36,7 +41,7 @@ func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 		cancel(err)
 	}
 	for {
-		c, err := h.dial(ctx, addr)
+		c, err := h.dial(ctx, addr, streams)
 		switch {
 		case err == nil:
 			return c, nil
@@ -52,12 +57,12 @@ func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
 	}
 }
 
-func (h *Host) dial(ctx context.Context, addr string) (*Conn, error) {
+func (h *Host) dial(ctx context.Context, addr string, streams bool) (*Conn, error) {
 	tcp, err := h.dialTCP(ctx, addr)
 	if err != nil {
 		return nil, err
 	}
-	return h.dialHandshake(ctx, tcp)
+	return h.dialHandshake(ctx, tcp, streams)
 }
 
 // isTransient reports whether a failed handshake may succeed when repeated: the server was silent
@@ -74,10 +79,11 @@ func isTransient(err error) bool {
 
 // dialHandshake performs the dialling side's handshake. The Conn takes over the TCP connection; on
 // error it is closed.
-func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
+func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn, streams bool) (*Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.handshakeTimeout)
 	defer cancel()
-	c := h.newConn(tcpControl{tcp})
+	c := h.newConn(streams)
+	c.control = tcpControl{tcp}
 	return c.finishHandshake(tcp.RemoteAddr(), func() error {
 		mine, err := c.create(h)
 		if err != nil {
@@ -97,8 +103,9 @@ func (h *Host) dialHandshake(ctx context.Context, tcp net.Conn) (*Conn, error) {
 // acceptHandshake performs the listening side's handshake after the client's Hello. The Conn takes
 // over the TCP connection; on error it is closed.
 func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
-	theirs *connect.Hello) (*Conn, error) {
-	c := h.newConn(tcpControl{tcp})
+	theirs *connect.Hello, streams bool) (*Conn, error) {
+	c := h.newConn(streams)
+	c.control = tcpControl{tcp}
 	return c.finishHandshake(tcp.RemoteAddr(), func() error {
 		mine, err := c.create(h)
 		if err == nil {
@@ -114,15 +121,26 @@ func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 	}())
 }
 
-func (h *Host) newConn(control control) *Conn {
+// newConn returns a connection without a queue pair, for messages or as a stream.
+func (h *Host) newConn(streams bool) *Conn {
 	c := &Conn{
 		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], linger: h.linger, spin: h.spin,
-		control: control, failed: make(chan struct{}), over: make(chan struct{}),
+		failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	c.memories = make(map[*Memory]struct{})
-	c.messages = newMessages(c)
-	c.use = c.messages
+	if streams {
+		c.use = newStream(c, h.streamBuffer)
+	} else {
+		c.messages = newMessages(c)
+		c.use = c.messages
+	}
 	return c
+}
+
+// run starts the goroutines of a connection that is established.
+func (c *Conn) run() {
+	go c.watch()
+	go c.abortWithHost()
 }
 
 // finishHandshake ends the handshake: it starts the connection's goroutines, or aborts the
@@ -131,8 +149,7 @@ func (c *Conn) finishHandshake(peer net.Addr, err error) (*Conn, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("connect to %v: %w", peer, err), c.Abort())
 	}
-	go c.watch()
-	go c.abortWithHost()
+	c.run()
 	return c, nil
 }
 
@@ -146,6 +163,7 @@ func (c *Conn) create(h *Host) (*connect.Hello, error) {
 			mine.PathMTU = int64(ep.Query().PathMTU)
 			mine.QPs = []connect.QP{{Num: uint32(c.qp.Num), PSN: ep.Setup().RandomPSN()}}
 			mine.Extension = ep.Setup().Offer()
+			c.use.describe(mine)
 		}
 	})
 	return mine, errors.Join(err, failure)
@@ -191,6 +209,9 @@ func (c *Conn) connect(mine, theirs *connect.Hello) error {
 		return fmt.Errorf("the peer's Hello has %d queue pairs, want 1: %w", len(theirs.QPs),
 			connect.ErrMalformed)
 	}
+	if err := c.use.meet(theirs); err != nil {
+		return err
+	}
 	c.peer, c.peerQPN = theirs.Addr, wire.QPN(theirs.QPs[0].Num)
 	c.peerReads = theirs.RdAtomic > 0
 	var failure error
@@ -233,6 +254,8 @@ func (t tcpControl) wait() error {
 	}
 	return fmt.Errorf("goroce: connection to %v: %w", t.RemoteAddr(), err)
 }
+
+func (tcpControl) ended() error { return nil } // an end of TCP moves no queue pair
 
 func (t tcpControl) close(orderly bool) error {
 	var err error

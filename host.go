@@ -80,6 +80,9 @@ type Options struct {
 	// the Go scheduler, which costs some microseconds. 0 means 20 µs if the process has more
 	// processors than polling cores, and otherwise not at all; negative means not at all.
 	Spin units.Duration
+	// StreamBuffer is the size of a stream's receive buffer, and of its send buffer, 4 KiB to
+	// 256 MiB; 0 means 1 MiB.
+	StreamBuffer units.Bytes
 	// CM starts the RDMA connection manager with the port. Before the manager runs, connection
 	// requests are lost, and their senders repeat them only after seconds; afterwards a request to
 	// a port that nobody listens on is rejected at once. Without CM the first ListenCM or DialCM
@@ -111,6 +114,7 @@ type Host struct {
 
 	linger, handshakeTimeout time.Duration
 	spin                     units.Duration // Options.Spin
+	streamBuffer             units.Bytes
 	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
 
 	life    context.Context // ends when Close begins, or when the port is removed
@@ -122,6 +126,11 @@ type Host struct {
 
 // Open opens a port and starts its endpoints.
 func Open(url string, o Options) (*Host, error) {
+	streamBuffer, err := checkStreamBuffer(o.StreamBuffer)
+	if err != nil {
+		return nil, fmt.Errorf("goroce: open %s: %w", url, err)
+	}
+	o.StreamBuffer = streamBuffer
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -158,7 +167,7 @@ func (h *Host) begin(o Options) {
 	if o.HandshakeTimeout > 0 {
 		h.handshakeTimeout = o.HandshakeTimeout.Std()
 	}
-	h.spin = o.Spin
+	h.spin, h.streamBuffer = o.Spin, cmp.Or(o.StreamBuffer, defaultStreamBuffer)
 	h.dialTCP, h.closed = connect.Dial, make(chan struct{})
 	h.life, h.die = context.WithCancelCause(context.Background())
 }

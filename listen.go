@@ -20,11 +20,13 @@ const maxHelloSize = 16 << 10
 // that no client delays another. The resources of clients that Accept has not returned are limited
 // by MaxHandshakes and MaxUnaccepted.
 type Listener struct {
-	host  *Host
-	tcp   net.Listener
-	life  context.Context // ends with the listener or its host
-	end   context.CancelCauseFunc
-	ready chan *Conn // for Accept
+	host *Host
+	tcp  net.Listener
+	// streams reports whether the connections are streams.
+	streams bool
+	life    context.Context // ends with the listener or its host
+	end     context.CancelCauseFunc
+	ready   chan *Conn // for Accept
 
 	handshakes handshakes
 	failed     atomic.Uint64
@@ -47,12 +49,12 @@ func (h *Host) Listen(addr string) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("goroce: listen: %w", err)
 	}
-	return h.listen(tcp), nil
+	return h.listen(tcp, false), nil
 }
 
 // listen accepts clients from a net.Listener until the Listener or the host is closed.
-func (h *Host) listen(tcp net.Listener) *Listener {
-	l := &Listener{host: h, tcp: tcp, ready: make(chan *Conn)}
+func (h *Host) listen(tcp net.Listener, streams bool) *Listener {
+	l := &Listener{host: h, tcp: tcp, streams: streams, ready: make(chan *Conn)}
 	l.life, l.end = context.WithCancelCause(h.life)
 	context.AfterFunc(l.life, func() { _ = tcp.Close() })
 	l.running.Go(l.serve)
@@ -152,7 +154,7 @@ func (l *Listener) handshake(ctx context.Context, hs *handshake, tcp net.Conn) (
 	if err != nil {
 		return nil, errors.Join(err, tcp.Close())
 	}
-	c, err := l.host.acceptHandshake(ctx, tcp, theirs)
+	c, err := l.host.acceptHandshake(ctx, tcp, theirs, l.streams)
 	if err == nil {
 		l.handshakes.done()
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"sync/atomic"
 
+	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -72,14 +73,30 @@ func (m *messages) post(slot int) error {
 		SGList: []transport.SGE{m.in.SGE(slot*int(MaxMessage), int(MaxMessage))}})
 }
 
-func (m *messages) repost(slot int) { _ = m.post(slot) } // the queue has room for every slot
+// serve posts the receive of a slot again. The queue has room for every slot.
+func (m *messages) serve(slot int32) { _ = m.post(int(slot)) }
+
+// describe adds nothing: a Hello without a kind is of a connection for messages.
+func (m *messages) describe(*connect.Hello) {}
+
+func (m *messages) meet(theirs *connect.Hello) error {
+	if kind := theirs.Settings[kindSetting]; kind != "" {
+		return fmt.Errorf("the peer's connection is a %s, this side's is for messages: %w", kind,
+			errKind)
+	}
+	return nil
+}
 
 func (m *messages) received(wc *transport.WorkCompletion) {
 	m.inbox.put(&arrival{slot: int32(wc.ID), withImm: wc.WithImm,
 		writes: wc.Op == transport.OpRecvWriteImm, n: wc.ByteLen, imm: wc.Imm})
 }
 
-func (m *messages) sent(slot int32) { m.free.put(&slot) }
+func (m *messages) reaped() {}
+
+func (m *messages) isDrained(unfinished uint64) bool { return unfinished == 0 }
+
+func (m *messages) sent(slot int32, _ bool) { m.free.put(&slot) }
 
 func (m *messages) destroy() {
 	for _, mr := range []*transport.MemoryRegion{m.in, m.out} {
@@ -202,7 +219,7 @@ func (m *messages) bytes(a arrival) []byte {
 
 // giveBack makes a slot receive again.
 func (m *messages) giveBack(slot int32) {
-	_ = m.conn.w.submit(&request{conn: m.conn, kind: repost, tag: slot}) // fails on a closed host
+	_ = m.conn.w.submit(&request{conn: m.conn, kind: own, tag: slot}) // fails on a closed host
 }
 
 // Bytes returns a message of RecvBuf, until its Release.

@@ -11,7 +11,7 @@ type request struct {
 	conn *Conn
 	kind requestKind
 	op   transport.Op
-	tag  int32 // for usage.sent, or of a receive; untagged if there is none
+	tag  int32 // for usage.sent or usage.serve; untagged if there is none
 
 	local         transport.SGE
 	remoteAddr    uint64
@@ -26,7 +26,7 @@ type requestKind uint8
 
 const (
 	operation requestKind = iota
-	repost                // of the receive with the tag
+	own                   // of the usage, with the tag
 	endOfConn             // the connection has failed
 )
 
@@ -51,9 +51,9 @@ type pending struct {
 func (w *worker) handle(r *request) {
 	c := r.conn
 	switch r.kind {
-	case repost:
+	case own:
 		if !c.destroyed {
-			c.use.(*messages).repost(int(r.tag))
+			c.use.serve(r.tag)
 		}
 	case endOfConn:
 		if !c.destroyed {
@@ -115,13 +115,27 @@ func (c *Conn) reap() {
 	if c.destroyed {
 		return
 	}
-	c.reapReceived()
+	flushed := c.reapReceived()
 	c.reapSent()
+	if flushed && c.Err() == nil {
+		c.setFailed(c.flushed())
+	}
+	c.use.reaped()
 	c.sendCQ.RequestNotify(false)
 	c.recvCQ.RequestNotify(false)
 	if c.sendCQ.Len() > 0 { // operations that completed when they were posted
 		c.onCompletion(nil)
 	}
+}
+
+// flushed returns why the queue pair was moved to ERR, when no completion has the reason.
+func (c *Conn) flushed() error {
+	if c.control != nil {
+		if err := c.control.ended(); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("goroce: connection to %v: queue pair in state %v", c.peer, c.qp.State())
 }
 
 // reapSent handles completions of the send queue, which come in the order of posting.
@@ -168,8 +182,8 @@ func (c *Conn) lose(p *pending, s transport.Status) {
 	c.finish(&p.target, p.op, p.tag, 0, c.opError(p.op, s, false, cause))
 }
 
-// reapReceived handles completions of the receive queue.
-func (c *Conn) reapReceived() {
+// reapReceived handles completions of the receive queue. It reports whether a receive was flushed.
+func (c *Conn) reapReceived() (flushed bool) {
 	wcs := &c.w.received // the calls of received would make a local array escape
 	for n := len(wcs); n == len(wcs); {
 		n = c.recvCQ.Poll(wcs[:])
@@ -178,11 +192,13 @@ func (c *Conn) reapReceived() {
 			case transport.StatusSuccess:
 				c.use.received(wc)
 			case transport.StatusWRFlushErr:
+				flushed = true
 			default:
 				c.setFailed(fmt.Errorf("goroce: connection to %v: receive: %w", c.peer, wc.Status))
 			}
 		}
 	}
+	return flushed
 }
 
 // finish delivers the outcome of an operation. It runs on the polling core.
@@ -191,7 +207,7 @@ func (c *Conn) finish(t *target, op transport.Op, tag int32, value uint64, err e
 		t.memory.release()
 	}
 	if tag != untagged {
-		c.use.sent(tag)
+		c.use.sent(tag, err == nil)
 	}
 	switch {
 	case t.call != nil:

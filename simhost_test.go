@@ -147,7 +147,7 @@ func (w *worker) pollSimulated(p *simPort, now func() units.Time) {
 
 // listen is Host.Listen in the simulated network.
 func (w *simWorld) listen(host int, addr string) *Listener {
-	return w.hosts[host].listen(w.tcp.listen(addr))
+	return w.hosts[host].listen(w.tcp.listen(addr), false)
 }
 
 // simTCP is a network of net.Pipes.
