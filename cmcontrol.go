@@ -45,14 +45,14 @@ func (h *Host) connCM(establish func(CMParams) (*CMConn, error)) (*Conn, error) 
 	var cm *CMConn
 	if err == nil {
 		cm, err = establish(CMParams{QP: c.qp, Access: remoteAccess, MaxRdAtomic: maxReads,
-			MaxDestRdAtomic: maxReads, MinRNRTimer: rnrTimer, RetryCount: connRetries,
+			MaxDestRdAtomic: maxReads, MinRNRTimer: rnrTimer, RetryCount: h.retries,
 			RNRRetry: connRetries})
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.Abort())
 	}
 	err = c.w.do(func(*transport.Endpoint) {
-		c.control = cmControl{cm, h}
+		c.control = cmControl{cm}
 		c.peer, c.peerQPN, c.peerReads = cm.Peer().Addr(), c.qp.Query().DestQPN, cm.reads > 0
 	})
 	if err != nil {
@@ -63,10 +63,7 @@ func (h *Host) connCM(establish func(CMParams) (*CMConn, error)) (*Conn, error) 
 }
 
 // cmControl is a connection of the RDMA CM, whose end is the end of the Conn.
-type cmControl struct {
-	*CMConn
-	host *Host
-}
+type cmControl struct{ *CMConn }
 
 func (c cmControl) wait() error {
 	<-c.Done()
@@ -75,9 +72,13 @@ func (c cmControl) wait() error {
 
 func (c cmControl) ended() error { return c.Err() }
 
-// close disconnects. The connection manager cannot express that messages may have been lost.
+// close disconnects. The connection manager cannot express that messages may have been lost. It
+// repeats the request to a peer that does not respond, for which close does not wait.
 func (c cmControl) close(bool) error {
-	ctx, cancel := context.WithTimeout(context.Background(), c.host.handshakeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), disconnectTimeout)
 	defer cancel()
-	return c.Disconnect(ctx)
+	if err := c.Disconnect(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		return err
+	}
+	return nil
 }

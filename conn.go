@@ -20,8 +20,10 @@ import (
 // order, and one-sided operations on memory of the peer. Its methods are safe for concurrent use.
 type Conn struct {
 	w       *worker
+	events  *events
 	linger  time.Duration
 	spin    units.Duration
+	retries uint8 // Options.Retries, as QPAttr.RetryCount
 	peer    netip.Addr
 	peerQPN wire.QPN
 	// peerReads reports whether the peer accepts READs and atomics.
@@ -57,6 +59,8 @@ type core struct {
 	waiting        queue.FIFO[request]     // for room in it
 	postings       uint64                  // ever posted
 	memories       map[*Memory]struct{}
+	keepAlive      units.Duration // Options.KeepAlive, 0 without probes
+	heard          units.Time     // of the latest completion, or probe
 	destroyed      bool
 	due            bool // in worker.due
 }
@@ -276,8 +280,14 @@ func (c *Conn) end() error {
 // watch fails the connection when the peer has ended it.
 func (c *Conn) watch() { c.fail(c.control.wait()) }
 
-// abortWithHost aborts the connection when its host is closed.
-func (c *Conn) abortWithHost() {
+// outlive logs the beginning and the end of the connection, and aborts it when its host is closed.
+func (c *Conn) outlive() {
+	c.logBegin()
+	select {
+	case <-c.failed:
+		c.logEnd()
+	case <-c.w.ended:
+	}
 	select {
 	case <-c.w.ended:
 		_ = c.Abort()

@@ -124,10 +124,11 @@ func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 // newConn returns a connection without a queue pair, for messages or as a stream.
 func (h *Host) newConn(streams bool) *Conn {
 	c := &Conn{
-		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], linger: h.linger, spin: h.spin,
+		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], events: h.events,
+		linger: h.linger, spin: h.spin, retries: h.retries,
 		failed: make(chan struct{}), over: make(chan struct{}),
 	}
-	c.memories = make(map[*Memory]struct{})
+	c.memories, c.keepAlive = make(map[*Memory]struct{}), h.keepAlive
 	if streams {
 		c.use = newStream(c, h.streamBuffer)
 	} else {
@@ -140,7 +141,7 @@ func (h *Host) newConn(streams bool) *Conn {
 // run starts the goroutines of a connection that is established.
 func (c *Conn) run() {
 	go c.watch()
-	go c.abortWithHost()
+	go c.outlive()
 }
 
 // finishHandshake ends the handshake: it starts the connection's goroutines, or aborts the
@@ -173,6 +174,7 @@ func (c *Conn) create(h *Host) (*connect.Hello, error) {
 func (c *Conn) createAt(ep *transport.Endpoint) error {
 	var err error
 	c.w.conns[c] = struct{}{}
+	c.heard, c.w.probes = c.w.now, c.w.now // probeQuiet computes the time
 	c.pd = ep.AllocPD()
 	if c.sendCQ, err = ep.CreateCQ(sendDepth); err != nil {
 		return err
@@ -231,7 +233,7 @@ func (c *Conn) connectAt(mine, theirs *connect.Hello) error {
 	}
 	return c.qp.Modify(transport.ReadyToSend,
 		transport.QPAttr{SendPSN: wire.PSN(mine.QPs[0].PSN), Timeout: connTimeout,
-			RetryCount: connRetries, RNRRetry: connRetries,
+			RetryCount: c.retries, RNRRetry: connRetries,
 			MaxRdAtomic: min(maxReads, theirs.RdAtomic)})
 }
 

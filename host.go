@@ -76,6 +76,14 @@ type Options struct {
 	// Linger is how long Conn.Close waits for acknowledgements before it aborts; 0 means 2 s,
 	// negative is unlimited.
 	Linger units.Duration
+	// KeepAlive is how long nothing may be heard on a Conn or Stream before its peer is probed with
+	// a zero-length WRITE; 0 means 15 s, negative never. If the peer does not acknowledge a probe
+	// and its repetitions, the connection ends, so that a program that only waits notices it.
+	KeepAlive units.Duration
+	// Retries is how often a Conn or Stream repeats a packet that is not acknowledged, 1 to 7
+	// times, each after 134 ms, before the connection ends; 0 means 7, negative means never. The
+	// RDMA CM negotiates a longer time, for instance 2.1 s with Linux.
+	Retries int
 	// Spin is how long a call of a Conn that waits for its peer spins before its goroutine waits in
 	// the Go scheduler, which costs some microseconds. 0 means 20 µs if the process has more
 	// processors than polling cores, and otherwise not at all; negative means not at all.
@@ -115,6 +123,9 @@ type Host struct {
 	linger, handshakeTimeout time.Duration
 	spin                     units.Duration // Options.Spin
 	streamBuffer             units.Bytes
+	keepAlive                units.Duration
+	retries                  uint8
+	events                   *events
 	dialTCP                  func(ctx context.Context, addr string) (net.Conn, error)
 
 	life    context.Context // ends when Close begins, or when the port is removed
@@ -131,6 +142,10 @@ func Open(url string, o Options) (*Host, error) {
 		return nil, fmt.Errorf("goroce: open %s: %w", url, err)
 	}
 	o.StreamBuffer = streamBuffer
+	if o.Retries > connRetries {
+		return nil, fmt.Errorf("goroce: open %s: Retries of %d, want at most %d: %w", url,
+			o.Retries, connRetries, transport.ErrInvalid)
+	}
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -153,6 +168,8 @@ func Open(url string, o Options) (*Host, error) {
 	if err := h.start(o); err != nil {
 		return nil, errors.Join(fmt.Errorf("goroce: open %s: %w", url, err), h.Close())
 	}
+	h.announce()
+	go h.monitor()
 	return h, nil
 }
 
@@ -168,6 +185,9 @@ func (h *Host) begin(o Options) {
 		h.handshakeTimeout = o.HandshakeTimeout.Std()
 	}
 	h.spin, h.streamBuffer = o.Spin, cmp.Or(o.StreamBuffer, defaultStreamBuffer)
+	h.keepAlive = max(cmp.Or(o.KeepAlive, defaultKeepAlive), 0)
+	h.retries = uint8(max(cmp.Or(o.Retries, connRetries), 0))
+	h.events = newEvents(h.log)
 	h.dialTCP, h.closed = connect.Dial, make(chan struct{})
 	h.life, h.die = context.WithCancelCause(context.Background())
 }

@@ -115,6 +115,7 @@ func (c *Conn) reap() {
 	if c.destroyed {
 		return
 	}
+	c.heard = c.w.now
 	flushed := c.reapReceived()
 	c.reapSent()
 	if flushed && c.Err() == nil {

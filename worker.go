@@ -35,6 +35,9 @@ type worker struct {
 	conns    map[*Conn]struct{} // with queue pairs here
 	due      []*Conn            // with completions
 	request  request            // the one that is handled
+	probe    request            // the one that is posted
+	now      units.Time         // of this round
+	probes   units.Time         // when probeQuiet is due
 	wr       transport.WorkRequest
 	sge      [1]transport.SGE
 	received [16]transport.WorkCompletion // those that are handled
@@ -148,6 +151,10 @@ func (w *worker) end() {
 
 // step handles the completions and requests of connections and runs the programs, once.
 func (w *worker) step(now units.Time) {
+	w.now = now
+	if !now.Before(w.probes) {
+		w.probeQuiet(now)
+	}
 	w.reap()
 	for range w.requests.Cap() {
 		if !w.requests.Take(&w.request) {
