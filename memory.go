@@ -31,13 +31,12 @@ const deregistered = -1 << 62
 // The polling core and the peer access buf at any time while it is registered. Synchronise by
 // completions and messages: what a peer wrote is visible once a later message of it was received.
 func (c *Conn) Register(buf []byte, rights ...transport.Access) (*Memory, error) {
-	access := transport.LocalWrite | transport.RemoteRead | transport.RemoteWrite |
-		transport.RemoteAtomic
-	if len(rights) > 0 {
-		access = 0
-		for _, a := range rights {
-			access |= a
-		}
+	access := transport.LocalWrite // rights of the peer need it
+	for _, a := range rights {
+		access |= a
+	}
+	if len(rights) == 0 {
+		access |= transport.RemoteRead | transport.RemoteWrite | transport.RemoteAtomic
 	}
 	m := &Memory{conn: c, buf: buf}
 	var failure error
