@@ -149,7 +149,7 @@ func (a *admission) onPosted(w *sendWQE) {
 	case w.op.hasResponse():
 		a.reads++
 		a.readBytes += units.Bytes(w.length)
-	case a.gate != nil:
+	case a.gate != nil && w.op.hasPayload():
 		a.gate.Posted(units.Bytes(w.length), qp.adm.backlog(), qp.ep.now)
 		qp.adm.scheduleGate()
 	}

@@ -89,7 +89,7 @@ func (a *admission) isAtGate(now units.Time) bool {
 		return false
 	}
 	w, k := qp.snd.upcoming()
-	return !w.op.hasResponse() && !a.admitsNext(w, k, now)
+	return w.op.hasPayload() && !a.admitsNext(w, k, now)
 }
 
 // cancelWaiting implements cc.Admission's CancelWaiting.

@@ -107,8 +107,8 @@ func (mr *MemoryRegion) Deregister() {
 	}
 }
 
-// Valid reports whether the region's keys are valid. Deregister, or the peer's SEND with
-// invalidate, ends that.
+// Valid reports whether the region's keys are valid. Deregister, OpLocalInv or the peer's SEND with
+// invalidate ends that.
 func (mr *MemoryRegion) Valid() bool { return mr.pd.ep.regions.find(mr.LKey) == mr }
 
 // Bytes returns the memory of the region.

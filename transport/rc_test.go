@@ -739,7 +739,7 @@ func mixedTraffic(t *testing.T, seed uint64, sack uint16) (ok bool) {
 	adds := uint64(0)
 	for i := range n {
 		off, size := i*area, rng.IntN(area)
-		wr := WorkRequest{ID: uint64(i), Op: Op(rng.IntN(int(sendOps))), Signaled: true,
+		wr := WorkRequest{ID: uint64(i), Op: Op(rng.IntN(int(OpFetchAdd) + 1)), Signaled: true,
 			SGList:     []SGE{a.mr.SGE(off, size)},
 			RemoteAddr: b.mr.Addr + uint64(off), RKey: b.mr.RKey, Imm: uint32(i)}
 		if rng.IntN(4) == 0 {

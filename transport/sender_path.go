@@ -45,7 +45,10 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, more 
 		return 0, false
 	}
 	if (snd.next != snd.posted || qp.loss.isRecovering()) && !qp.isResolved() {
-		qp.loss.awaitNeighbor(now)
+		snd.executeLocals()
+		if snd.hasNext() && !snd.isDraining() || qp.loss.isRecovering() {
+			qp.loss.awaitNeighbor(now)
+		}
 		return 0, false
 	}
 	if qp.loss.isRecovering() {
@@ -73,10 +76,15 @@ func (snd *sender) transmitPackets(now units.Time, quantum int) (sent int, more 
 			return sent, true
 		}
 		var status sendStatus
-		if w.op.hasResponse() {
-			status = snd.sendRead(w, now)
-		} else {
+		switch {
+		case w.op.hasPayload():
 			status = snd.sendData(w, now)
+		case w.op.isLocal():
+			if status = snd.executeLocal(w); status == sendDone {
+				continue // without a packet
+			}
+		default:
+			status = snd.sendRead(w, now)
 		}
 		switch status {
 		case sendBlocked:
@@ -306,6 +314,9 @@ func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 		return 0, false
 	}
 	w := snd.at(snd.next)
+	if w.op.isLocal() {
+		return 0, snd.done == snd.next
+	}
 	size = units.Bytes(w.length - snd.packet<<qp.mtuShift)
 	first := min(size, units.Bytes(qp.mtu))
 	if w.op.hasResponse() {
@@ -313,7 +324,7 @@ func (snd *sender) nextPacket(now units.Time) (size units.Bytes, ok bool) {
 	} else {
 		size = first
 	}
-	return size, qp.loss.hasWindow(uint32(first)) && (w.op.hasResponse() || qp.adm.admitsNext(w,
+	return size, qp.loss.hasWindow(uint32(first)) && (!w.op.hasPayload() || qp.adm.admitsNext(w,
 		snd.packet,
 		now))
 }

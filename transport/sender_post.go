@@ -14,7 +14,8 @@ import (
 // completion with an error.
 func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	if wr.Op >= sendOps {
-		return fmt.Errorf("transport: QP %#x: post send: %v: %w", uint32(qp.Num), wr.Op, ErrInvalid)
+		return fmt.Errorf("transport: QP %#x: post send: %v; want an operation of a send queue: %w",
+			uint32(qp.Num), wr.Op, ErrInvalid)
 	}
 	switch qp.state {
 	case ReadyToSend, SQDrained:
@@ -155,6 +156,12 @@ func (snd *sender) checkRequest(w *sendWQE, wr *WorkRequest, slot uint32) error 
 			return refuse(ErrInvalid, "%d bytes; a datagram holds at most %d", w.length, qp.mtu)
 		}
 		snd.q.datagrams[slot] = datagramArgs{wr.AH, wr.RemoteQPN, wr.RemoteQKey}
+	}
+	if wr.Op.isLocal() {
+		if len(wr.SGList) > 0 {
+			return refuse(ErrInvalid, "%d scatter/gather elements; it takes none", len(wr.SGList))
+		}
+		snd.putLocal(slot, wr)
 	}
 	return nil
 }

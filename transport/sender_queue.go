@@ -12,6 +12,7 @@ type sendQueue struct {
 	inline    []byte // MaxInline a slot
 	atomics   []atomicArgs
 	datagrams []datagramArgs
+	locals    []localArgs // nil before the first
 }
 
 type atomicArgs struct{ compareAdd, swap uint64 }

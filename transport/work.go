@@ -27,14 +27,15 @@ const (
 	OpRead
 	OpCmpSwap
 	OpFetchAdd
+	OpLocalInv
 	OpRecv
 	OpRecvWriteImm
 	sendOps = OpRecv // the number of the first kind
 )
 
 var opNames = [...]string{"SEND", "SEND_WITH_IMM", "SEND_WITH_INV", "RDMA_WRITE",
-	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "RECV",
-	"RECV_RDMA_WITH_IMM"}
+	"RDMA_WRITE_WITH_IMM", "RDMA_READ", "ATOMIC_CMP_AND_SWP", "ATOMIC_FETCH_AND_ADD", "LOCAL_INV",
+	"RECV", "RECV_RDMA_WITH_IMM"}
 
 func (o Op) String() string {
 	if int(o) < len(opNames) {
@@ -44,8 +45,14 @@ func (o Op) String() string {
 }
 
 // hasResponse reports whether the operation returns data: READ and the atomics.
-func (o Op) hasResponse() bool { return o >= OpRead }
-func (o Op) isAtomic() bool    { return o >= OpCmpSwap }
+func (o Op) hasResponse() bool { return o-OpRead <= OpFetchAdd-OpRead }
+func (o Op) isAtomic() bool    { return o-OpCmpSwap <= OpFetchAdd-OpCmpSwap }
+
+// hasPayload reports whether the operation sends data: SEND and WRITE.
+func (o Op) hasPayload() bool { return o < OpRead }
+
+// isLocal reports whether the operation of a send queue sends no packet (sender_local.go).
+func (o Op) isLocal() bool { return o-OpLocalInv < OpRecv-OpLocalInv }
 
 // completes reports whether the peer's program gets a completion: for a SEND, and a WRITE with
 // immediate.
@@ -65,8 +72,10 @@ type WorkRequest struct {
 	SGList []SGE  // local memory: source of SEND and WRITE, destination of READ and atomics
 	Data   []byte // with Inline: the source instead of SGList, needs no memory region
 
-	Imm           uint32 // immediate data of the _IMM operations, host order
-	InvalidateKey uint32 // the remote key that OpSendInv invalidates
+	Imm uint32 // immediate data of the _IMM operations, host order
+	// OpSendInv: the key that the peer invalidates, of its own. OpLocalInv: the key of this side
+	// that is invalidated.
+	InvalidateKey uint32
 	RemoteAddr    uint64 // WRITE, READ, atomics
 	RKey          uint32
 	CompareAdd    uint64 // OpCmpSwap: compare; OpFetchAdd: add
