@@ -85,6 +85,7 @@ type call struct {
 	value uint64
 	err   error
 	wake  chan struct{} // holds a token once a parked call is done
+	doze  doze
 }
 
 // The bits of call.state.
@@ -98,12 +99,15 @@ const (
 // post marks the operation as posted. It reports false if the caller is gone.
 func (k *call) post() bool { return k.state.Or(callPosted)&callAbandoned == 0 }
 
-// finish gives the caller its result.
-func (k *call) finish(value uint64, err error) {
+// finish gives the caller its result, and reports whether it woke it.
+func (k *call) finish(value uint64, err error) (woke bool) {
 	k.value, k.err = value, err
-	if k.state.Or(callDone)&(callParked|callAbandoned) == callParked {
+	woke = k.state.Or(callDone)&(callParked|callAbandoned) == callParked
+	if woke {
 		k.wake <- struct{}{}
+		return true
 	}
+	return k.doze.wake()
 }
 
 // abandonedError is why wait left an operation behind, wrapped with the cause.
@@ -122,6 +126,7 @@ func (k *call) wait(ctx context.Context, spin units.Duration) (uint64, error) {
 	if onPollingCore() {
 		return k.abandon(ErrOnCore)
 	}
+	k.doze.try(k.isDone)
 	if k.state.Or(callParked)&callDone != 0 {
 		return k.value, k.err
 	}
@@ -132,6 +137,8 @@ func (k *call) wait(ctx context.Context, spin units.Duration) (uint64, error) {
 		return k.abandon(ctx.Err())
 	}
 }
+
+func (k *call) isDone() bool { return k.state.Load()&callDone != 0 }
 
 // abandon leaves the operation to the core, unless it is done.
 func (k *call) abandon(why error) (uint64, error) {

@@ -80,6 +80,7 @@ func TestEventsOfAHost(t *testing.T) {
 			return false
 		}, 5*time.Second, 10*time.Millisecond, fmt.Sprint(words))
 	}
+	contains("INFO", "link is up")
 	contains("INFO", "connection established", b.Addrs()[0].Addr().String())
 	require.NoError(t, server.Close())
 	contains("INFO", "connection ended", "EOF")

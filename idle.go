@@ -103,14 +103,21 @@ type idler struct {
 	yielded units.Time     // end of the latest yield
 	took    units.Duration // duration of the latest yield
 	trying  bool           // the round after the latest yield has yet to run
+	sleep   func(d time.Duration)
 }
 
 func newIdler(policy Idle, now units.Time, shared bool) idler {
-	i := idler{policy: policy, worked: now, yielded: now, reserve: minReserve}
+	i := idler{policy: policy, worked: now, yielded: now, reserve: minReserve, sleep: sleep}
 	if shared { // fewer cores than polling threads
 		i.reserve = 0
 	}
 	return i
+}
+
+// sleep sleeps. An early wake-up by a signal is harmless.
+func sleep(d time.Duration) {
+	ts := unix.NsecToTimespec(int64(d))
+	_ = unix.Nanosleep(&ts, nil)
 }
 
 // work records a round that did something.
@@ -174,8 +181,7 @@ func (i *idler) wait(r idleAction, clock *clock, now, next units.Time) units.Tim
 		return after
 	case restNap, restSleep:
 		if d := r.length(next.Sub(now)); d > 0 {
-			ts := unix.NsecToTimespec(int64(d))
-			_ = unix.Nanosleep(&ts, nil) // an early wake-up by a signal is harmless
+			i.sleep(d)
 		}
 	}
 	return clock.Now()

@@ -88,15 +88,15 @@ func (m *messages) meet(theirs *connect.Hello) error {
 }
 
 func (m *messages) received(wc *transport.WorkCompletion) {
-	m.inbox.put(&arrival{slot: int32(wc.ID), withImm: wc.WithImm,
-		writes: wc.Op == transport.OpRecvWriteImm, n: wc.ByteLen, imm: wc.Imm})
+	m.conn.woke(m.inbox.put(&arrival{slot: int32(wc.ID), withImm: wc.WithImm,
+		writes: wc.Op == transport.OpRecvWriteImm, n: wc.ByteLen, imm: wc.Imm}))
 }
 
 func (m *messages) reaped() {}
 
 func (m *messages) isDrained(unfinished uint64) bool { return unfinished == 0 }
 
-func (m *messages) sent(slot int32, _ bool) { m.free.put(&slot) }
+func (m *messages) sent(slot int32, _ bool) { m.conn.woke(m.free.put(&slot)) }
 
 func (m *messages) destroy() {
 	for _, mr := range []*transport.MemoryRegion{m.in, m.out} {

@@ -26,13 +26,14 @@ type health struct {
 func (h *Host) monitor() {
 	tick := time.NewTicker(monitorPeriod)
 	defer tick.Stop()
-	before := h.health()
+	var before health // of a port that has just been opened
 	for {
 		select {
 		case <-tick.C:
 		case <-h.life.Done():
 			return
 		}
+		reserveProcs(0) // the program may have set GOMAXPROCS; too few would stop it
 		now := h.health()
 		if h.life.Err() != nil {
 			return // what it found is the end

@@ -212,11 +212,15 @@ func (c *Conn) finish(t *target, op transport.Op, tag int32, value uint64, err e
 	}
 	switch {
 	case t.call != nil:
-		t.call.finish(value, err)
+		c.woke(t.call.finish(value, err))
 	case t.completions != nil:
-		t.completions.done.put(&Completion{ID: t.id, Conn: c, Op: op, Value: value, Err: err})
+		c.woke(t.completions.done.put(&Completion{ID: t.id, Conn: c, Op: op, Value: value,
+			Err: err}))
 	}
 }
+
+// woke records that a goroutine has been woken.
+func (c *Conn) woke(yes bool) { c.w.woke = c.w.woke || yes }
 
 // opError describes an operation that failed.
 func (c *Conn) opError(op transport.Op, s transport.Status, withdrawn bool, cause error) error {

@@ -266,8 +266,8 @@ func (s *streamRings) received(wc *transport.WorkCompletion) {
 // reaped is called when a round's completions have been handled.
 func (s *streamRings) reaped() {
 	s.send()
-	s.reader.signal()
-	s.writer.signal()
+	s.conn.woke(s.reader.signal())
+	s.conn.woke(s.writer.signal())
 }
 
 // isDrained reports whether everything written has been acknowledged. A WRITE without data may be

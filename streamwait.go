@@ -8,18 +8,23 @@ import (
 
 // streamWaiter is where the one caller of a direction waits for the polling core.
 type streamWaiter struct {
+	doze    doze
 	waiting atomic.Bool
 	wake    chan struct{} // holds a token if the caller should look again
 }
 
-// signal wakes the caller.
-func (w *streamWaiter) signal() {
-	if w.waiting.Load() {
+// signal wakes the caller, and reports whether there is one.
+func (w *streamWaiter) signal() (woke bool) {
+	if w.doze.wake() {
+		return true
+	}
+	if woke = w.waiting.Load(); woke {
 		select {
 		case w.wake <- struct{}{}:
 		default: // a token is there
 		}
 	}
+	return woke
 }
 
 // await waits until ready returns true or an error, or the stream or the deadline ends.
@@ -42,6 +47,7 @@ func (w *streamWaiter) await(s *Stream, d *deadline, ready func() (bool, error))
 	if onPollingCore() {
 		return ErrOnCore
 	}
+	w.doze.try(func() bool { is, err := ready(); return is || err != nil })
 	w.waiting.Store(true)
 	defer w.waiting.Store(false)
 	for {

@@ -68,9 +68,9 @@ func prepareThread() {
 }
 
 // reserveProcs adjusts GOMAXPROCS for n more polling threads, so that other goroutines can run
-// beside all of them: a polling goroutine never releases its P.
+// beside all of them, and beside callers that doze: a polling goroutine never releases its P.
 func reserveProcs(n int32) {
-	if want := int(polling.Add(n)) + 1; n > 0 && runtime.GOMAXPROCS(0) < want {
+	if want := int(polling.Add(n)) + maxDozing + 1; n >= 0 && runtime.GOMAXPROCS(0) < want {
 		runtime.GOMAXPROCS(want)
 	}
 }
@@ -83,3 +83,6 @@ func isOversubscribed() bool {
 
 // yield yields the core to another runnable thread.
 func yield() { _, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
+
+// isCrowded reports whether other goroutines have no processor beside the polling threads.
+func isCrowded() bool { return int(polling.Load()) >= processors() }

@@ -104,13 +104,14 @@ func TestMakeRoom(t *testing.T) {
 		want     int
 		thatPoll int32
 	}{
-		{"the first has no room", 1, 1, 2, 1},
-		{"the second neither", 1, 0, 3, 2},
-		{"one less leaves it as it is", -1, 0, 3, 1},
-		{"and there is room for another", 1, 0, 3, 2},
-		{"more than enough stays", 1, 8, 8, 3},
-		{"many at once", 9, 0, 13, 12},
+		{"the first has no room", 1, 1, 6, 1},
+		{"the second neither", 1, 0, 7, 2},
+		{"one less leaves it as it is", -1, 0, 7, 1},
+		{"and there is room for another", 1, 0, 7, 2},
+		{"more than enough stays", 1, 12, 12, 3},
+		{"many at once", 9, 0, 17, 12},
 		{"one ends, after GOMAXPROCS was lowered", -1, 1, 1, 11},
+		{"which is corrected", 0, 0, 16, 11},
 		{"all end", -11, 2, 2, 0},
 	} {
 		if c.have > 0 {

@@ -59,11 +59,13 @@ func (s *spinner) again(limit units.Duration) bool {
 	return true
 }
 
-// waitQueue is a queue whose consumers can wait: first by spinning, which costs the producer
-// nothing, then in the Go scheduler.
+// waitQueue is a queue whose consumers can wait: by spinning, which costs the producer nothing,
+// then in a thread, then in the Go scheduler.
 type waitQueue[T any] struct {
 	values  *queue.Queue[T]
 	waiting atomic.Int32
+	doze    doze
+	dozing  atomic.Bool   // one consumer at a time
 	wake    chan struct{} // holds a token if a waiting consumer may find a value
 }
 
@@ -71,21 +73,25 @@ func newWaitQueue[T any](n int) waitQueue[T] {
 	return waitQueue[T]{values: queue.New[T](n), wake: make(chan struct{}, 1)}
 }
 
-// put adds a value. The queue must have room for it.
-func (q *waitQueue[T]) put(v *T) {
+// put adds a value, and reports whether it woke a consumer. The queue must have room for it.
+func (q *waitQueue[T]) put(v *T) (woke bool) {
 	q.values.Put(v)
-	q.signal()
+	return q.signal()
 }
 
-// signal wakes a waiting consumer.
-func (q *waitQueue[T]) signal() {
+// signal wakes a waiting consumer, and reports whether there is one.
+func (q *waitQueue[T]) signal() (woke bool) {
+	if q.doze.wake() {
+		return true
+	}
 	if q.waiting.Load() == 0 {
-		return
+		return false
 	}
 	select {
 	case q.wake <- struct{}{}:
 	default: // a token is there
 	}
+	return true
 }
 
 // take waits for a value. Without one it returns the context's error, or errEnded after ended is
@@ -103,12 +109,18 @@ func (q *waitQueue[T]) take(ctx context.Context, ended <-chan struct{}, spin uni
 	return q.wait(ctx, ended, v)
 }
 
+func (q *waitQueue[T]) hasValues() bool { return q.values.Len() > 0 }
+
 // errEnded is the result of a waitQueue whose producer has ended.
 var errEnded = errors.New("ended")
 
 func (q *waitQueue[T]) wait(ctx context.Context, ended <-chan struct{}, v *T) error {
 	if onPollingCore() {
 		return ErrOnCore
+	}
+	if q.dozing.CompareAndSwap(false, true) {
+		q.doze.try(q.hasValues)
+		q.dozing.Store(false)
 	}
 	q.waiting.Add(1)
 	defer q.waiting.Add(-1)

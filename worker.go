@@ -29,6 +29,7 @@ type worker struct {
 	halt    atomic.Bool
 	ended   chan struct{}
 	tid     atomic.Int64 // of the polling thread
+	doze    doze
 
 	requests *queue.Queue[request]
 	closed   atomic.Bool        // nobody handles requests any more
@@ -46,6 +47,7 @@ type worker struct {
 	activity uint64 // the endpoint's Activity after the latest round
 	passed   uint64 // frames for other endpoints until then
 	busy     bool   // the round did something
+	woke     bool   // a goroutine
 }
 
 type program struct {
@@ -95,9 +97,15 @@ func (w *worker) poll() {
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
 	idle := newIdler(w.idle, now, isOversubscribed())
+	idle.sleep = func(d time.Duration) { w.doze.wait(d, w.hasRequests) }
 	w.ep.Loop().OnRound(w.step)
 	for !w.halt.Load() {
 		sends, next := w.round(now, read)
+		if w.woke {
+			if w.woke = false; isCrowded() {
+				yield() // it may be waiting for this core
+			}
+		}
 		if w.busy || !next.After(sends) {
 			now = clock.Now()
 			w.ep.Ended(now)
@@ -205,6 +213,7 @@ func (w *worker) post(f func(*transport.Endpoint)) error {
 	}
 	select {
 	case w.mailbox <- f:
+		w.doze.wake()
 		return nil
 	case <-w.ended:
 		return ErrClosed
@@ -229,11 +238,15 @@ func (w *worker) submit(r *request) error {
 			time.Sleep(min(pause, time.Millisecond))
 		}
 	}
+	w.doze.wake()
 	if w.closed.Load() {
 		w.refuse()
 	}
 	return nil
 }
+
+// hasRequests reports whether another goroutine wants something of this core.
+func (w *worker) hasRequests() bool { return w.requests.Len() > 0 || len(w.mailbox) > 0 }
 
 // refuse ends the requests that came too late: each connection has been destroyed.
 func (w *worker) refuse() {
