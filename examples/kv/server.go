@@ -123,7 +123,8 @@ func parseWelcome(b []byte) (table, places goroce.Remote, err error) {
 	}
 	err = errors.Join(table.UnmarshalBinary(b[:welcomeSize/2]),
 		places.UnmarshalBinary(b[welcomeSize/2:]))
-	if err == nil && (table.Len == 0 || table.Len%bucketSize != 0 || places.Len != requests*slotSize) {
+	if err == nil && (table.Len == 0 || table.Len%bucketSize != 0 ||
+		places.Len != requests*slotSize) {
 		err = fmt.Errorf("kv: table of %d bytes, want a multiple of %d; requests of %d, want %d",
 			table.Len, bucketSize, places.Len, requests*slotSize)
 	}
