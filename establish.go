@@ -29,11 +29,19 @@ const redialInterval = 20 * time.Millisecond
 // server does not listen yet, leaves during the handshake, or does not finish it within
 // Options.HandshakeTimeout.
 func (h *Host) Dial(ctx context.Context, addr string) (*Conn, error) {
-	return h.dialAgain(ctx, addr, false)
+	return h.dialUntil(ctx, isTransient, func(ctx context.Context) (*Conn, error) {
+		tcp, err := h.dialTCP(ctx, addr)
+		if err != nil {
+			return nil, err
+		}
+		return h.dialHandshake(ctx, tcp, false)
+	})
 }
 
-// dialAgain dials until a handshake succeeds.
-func (h *Host) dialAgain(ctx context.Context, addr string, streams bool) (*Conn, error) {
+// dialUntil dials until that succeeds, or fails with an error that does not call for another
+// attempt. It ends with the host.
+func (h *Host) dialUntil(ctx context.Context, again func(error) bool,
+	dial func(context.Context) (*Conn, error)) (*Conn, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })()
@@ -41,13 +49,13 @@ func (h *Host) dialAgain(ctx context.Context, addr string, streams bool) (*Conn,
 		cancel(err)
 	}
 	for {
-		c, err := h.dial(ctx, addr, streams)
+		c, err := dial(ctx)
 		switch {
 		case err == nil:
 			return c, nil
 		case ctx.Err() != nil && !errors.Is(err, context.Cause(ctx)):
 			return nil, fmt.Errorf("goroce: dial: %w: %w", context.Cause(ctx), err)
-		case ctx.Err() != nil || !isTransient(err):
+		case ctx.Err() != nil || !again(err):
 			return nil, fmt.Errorf("goroce: dial: %w", err)
 		}
 		select {
@@ -55,14 +63,6 @@ func (h *Host) dialAgain(ctx context.Context, addr string, streams bool) (*Conn,
 		case <-ctx.Done():
 		}
 	}
-}
-
-func (h *Host) dial(ctx context.Context, addr string, streams bool) (*Conn, error) {
-	tcp, err := h.dialTCP(ctx, addr)
-	if err != nil {
-		return nil, err
-	}
-	return h.dialHandshake(ctx, tcp, streams)
 }
 
 // isTransient reports whether a failed handshake may succeed when repeated: the server was silent

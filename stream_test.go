@@ -295,3 +295,20 @@ func TestStreamBufferIsChecked(t *testing.T) {
 		require.ErrorContains(t, err, "want 4096 to 268435456")
 	}
 }
+
+// As with TCP, an attempt without a listener fails at once.
+func TestDialStreamWithoutAListener(t *testing.T) {
+	a, b := openPair(t, t.Name())
+	l, err := b.ListenStream("127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, l.Close())
+	_, err = l.Accept()
+	require.ErrorIs(t, err, net.ErrClosed)
+	_, err = a.DialStream(t.Context(), l.Addr().String())
+	require.ErrorIs(t, err, syscall.ECONNREFUSED)
+	_, err = a.DialStream(t.Context(), "nowhere")
+	require.ErrorContains(t, err, "missing port in address")
+	require.NoError(t, a.Close())
+	_, err = a.DialStream(t.Context(), l.Addr().String())
+	require.ErrorIs(t, err, ErrClosed)
+}

@@ -7,10 +7,18 @@ import (
 	"net"
 )
 
-// DialStream connects a stream to a host that listens for streams at addr (HOST:PORT). It retries
-// as Dial does. The net.Conn is a *Stream.
+// DialStream connects a stream to a host that listens for streams at addr (HOST:PORT). As dialers
+// of package net, and unlike Dial, it makes one attempt. The net.Conn is a *Stream.
 func (h *Host) DialStream(ctx context.Context, addr string) (net.Conn, error) {
-	c, err := h.dialAgain(ctx, addr, true)
+	never := func(error) bool { return false }
+	c, err := h.dialUntil(ctx, never, func(ctx context.Context) (*Conn, error) {
+		var d net.Dialer
+		tcp, err := d.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, err
+		}
+		return h.dialHandshake(ctx, tcp, true)
+	})
 	if err != nil {
 		return nil, err
 	}

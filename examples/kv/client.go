@@ -253,8 +253,8 @@ func (b *Batch) post(i int) error {
 // InFlight returns how many GETs have begun and not ended.
 func (b *Batch) InFlight() int { return Flight - len(b.free) }
 
-// Poll calls each for the GETs that have ended, with their tags, and does not wait. A value is valid
-// until each returns.
+// Poll calls each for the GETs that have ended, with their tags, and does not wait. A value is
+// valid until each returns.
 func (b *Batch) Poll(each func(tag int, value []byte, err error)) {
 	n := b.done.Poll(b.results[:])
 	for i := range n {

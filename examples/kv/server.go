@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"log/slog"
 	"sync"
 
 	"github.com/goroce/goroce"
@@ -52,7 +54,9 @@ func (s *Server) Serve(ctx context.Context, l *goroce.Listener) error {
 		}
 		clients.Go(func() {
 			defer conn.Close()
-			_ = s.serve(ctx, conn) // a client's error is its own
+			if err := s.serve(ctx, conn); !errors.Is(err, io.EOF) {
+				slog.Warn("client lost", "peer", conn.RemoteAddr(), "reason", err)
+			}
 		})
 	}
 }

@@ -23,7 +23,8 @@ func main() {
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := run(ctx, *port, *addr, *ip, *entries); err != nil && !errors.Is(err, context.Canceled) {
+	err := run(ctx, *port, *addr, *ip, *entries)
+	if err != nil && !errors.Is(err, context.Canceled) {
 		fmt.Fprintln(os.Stderr, "server:", err)
 		os.Exit(1)
 	}
