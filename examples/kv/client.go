@@ -110,7 +110,12 @@ func (c *Client) Put(ctx context.Context, key, value []byte) error {
 	slot(local.Bytes()).set(key, value)
 	if err := c.conn.WriteImm(ctx, local, c.places.Slice(place*slotSize, slotSize),
 		uint32(place)); err != nil {
-		return err // the place may be in use yet
+		if wasWithdrawn(err) {
+			c.puts <- place
+		} else {
+			go c.reclaim(place)
+		}
+		return err
 	}
 	select {
 	case status := <-c.replies[place]:
@@ -119,15 +124,24 @@ func (c *Client) Put(ctx context.Context, key, value []byte) error {
 	case <-c.ended:
 		return c.err
 	case <-ctx.Done():
-		go func() { // the place is free when the reply has come
-			select {
-			case <-c.replies[place]:
-				c.puts <- place
-			case <-c.ended:
-			}
-		}()
+		go c.reclaim(place)
 		return ctx.Err()
 	}
+}
+
+// reclaim frees the place of a PUT whose caller is gone, when the reply has come.
+func (c *Client) reclaim(place int) {
+	select {
+	case <-c.replies[place]:
+		c.puts <- place
+	case <-c.ended:
+	}
+}
+
+// wasWithdrawn reports whether an operation that failed never began, so that its memory is free.
+func wasWithdrawn(err error) bool {
+	failure, is := errors.AsType[*goroce.OpError](err)
+	return is && failure.Withdrawn
 }
 
 func outcome(status uint32) error {
@@ -163,9 +177,11 @@ func (c *Client) Get(ctx context.Context, key []byte) ([]byte, error) {
 	for probe := 0; probe < min(maxProbes, c.buckets); {
 		err := c.conn.Read(ctx, local, c.bucket(at+probe))
 		if err != nil {
-			if failure := (*goroce.OpError)(nil); errors.As(err, &failure) && failure.Withdrawn {
+			if wasWithdrawn(err) {
 				c.reads <- buffer
-			} // otherwise the READ may write to it yet
+			} else {
+				go c.reclaimRead(buffer)
+			}
 			return nil, err
 		}
 		switch value, where := find(local.Bytes(), key); where {
@@ -187,6 +203,13 @@ func (c *Client) Get(ctx context.Context, key []byte) ([]byte, error) {
 	}
 	c.reads <- buffer
 	return nil, ErrNotFound
+}
+
+// reclaimRead frees the buffer of a READ whose caller is gone, when the READ has ended.
+func (c *Client) reclaimRead(buffer int) {
+	if c.conn.Flush(context.Background()) == nil {
+		c.reads <- buffer
+	}
 }
 
 func (c *Client) bucket(i int) goroce.Remote {

@@ -54,7 +54,7 @@ func (s *Server) Serve(ctx context.Context, l *goroce.Listener) error {
 		}
 		clients.Go(func() {
 			defer conn.Close()
-			if err := s.serve(ctx, conn); !errors.Is(err, io.EOF) {
+			if err := s.serve(ctx, conn); !errors.Is(err, io.EOF) && ctx.Err() == nil {
 				slog.Warn("client lost", "peer", conn.RemoteAddr(), "reason", err)
 			}
 		})

@@ -17,7 +17,7 @@ const (
 	// maxProbes is how many buckets in a row may hold a key.
 	maxProbes = 8
 
-	// A slot: checksum of what follows, version (0: never used), lengths, key and value.
+	// A slot: checksum of what follows, version, lengths (key of 0: never used), key and value.
 	versionAt  = 4
 	keyLenAt   = 8
 	valueLenAt = 9
@@ -46,10 +46,13 @@ type slot []byte
 
 func slotOf(bucket []byte, i int) slot { return bucket[i*slotSize : (i+1)*slotSize] }
 
-func (s slot) isUsed() bool { return binary.LittleEndian.Uint32(s[versionAt:]) != 0 }
+// isUsed reports whether the slot has a key. That stays for good, and so does its length, of one
+// byte: a READ during a later PUT does not take the slot for an unused one.
+func (s slot) isUsed() bool { return s[keyLenAt] != 0 }
 
-// isWhole reports whether the checksum is right. A READ may see half of a PUT: RDMA orders nothing
-// within one operation, and a server with several cores may apply it meanwhile.
+// isWhole reports whether the checksum is right. A READ may see half of a PUT: its bytes are copied
+// in no particular order, by packets and within them, so that equal versions at both ends of a slot
+// would prove nothing about the bytes between.
 func (s slot) isWhole() bool {
 	return binary.LittleEndian.Uint32(s) == crc32.Checksum(s[versionAt:], castagnoli) &&
 		int(s[keyLenAt])+int(s[valueLenAt]) <= MaxEntry

@@ -22,8 +22,8 @@ type Backoff struct {
 
 // pause returns the pause after a number of failures, 1 or more.
 func (b Backoff) pause(failures int) time.Duration {
-	shortest, longest := orDefault(b.Shortest, 10*time.Millisecond), orDefault(b.Longest, time.Second)
-	d := min(shortest, longest)
+	longest := orDefault(b.Longest, time.Second)
+	d := min(orDefault(b.Shortest, 10*time.Millisecond), longest)
 	for i := 1; i < failures && d < longest; i++ {
 		d = min(2*d, longest)
 	}

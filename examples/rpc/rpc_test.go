@@ -28,9 +28,11 @@ var methods = map[string]Handler{
 		deadline, has := ctx.Deadline()
 		return fmt.Append(nil, has, " ", time.Until(deadline) > time.Minute), nil
 	},
-	"fail":  func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no luck") },
-	"typed": func(context.Context, []byte) ([]byte, error) { return nil, &Error{codeOfHandler, "x"} },
-	"long":  func(context.Context, []byte) ([]byte, error) { return make([]byte, MaxBody+1), nil },
+	"fail": func(context.Context, []byte) ([]byte, error) { return nil, errors.New("no luck") },
+	"typed": func(context.Context, []byte) ([]byte, error) {
+		return nil, &Error{codeOfHandler, "x"}
+	},
+	"long": func(context.Context, []byte) ([]byte, error) { return make([]byte, MaxBody+1), nil },
 }
 
 func open(t testing.TB, name string, o goroce.Options) *goroce.Host {
@@ -194,6 +196,12 @@ func TestServerRestarts(t *testing.T) {
 	err = <-inFlight
 	failure, is := errors.AsType[*CallError](err)
 	require.True(t, is && failure.Sent || errors.Is(err, context.Canceled), "%v", err)
+	noticed := func() bool {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return r.client == nil || r.client.Err() != nil
+	}
+	require.Eventually(t, noticed, 10*time.Second, time.Millisecond)
 	_, err = r.Call(within(t, 30*time.Millisecond), "echo", nil)
 	failure, is = errors.AsType[*CallError](err)
 	require.True(t, is && !failure.Sent, "%v", err)
@@ -203,6 +211,7 @@ func TestServerRestarts(t *testing.T) {
 		_, err = r.Call(ctx, "echo", nil)
 		require.NoError(t, err)
 		stop()
+		require.Eventually(t, noticed, 10*time.Second, time.Millisecond)
 	}
 	require.NoError(t, r.Close())
 	_, err = r.Call(ctx, "echo", nil)

@@ -111,26 +111,34 @@ func measureMany(c *kv.Client, names [][]byte, gets, flight int) error {
 	if err != nil {
 		return err
 	}
-	ended, failures := 0, 0
-	each := func(_ int, _ []byte, err error) {
-		ended++
-		if err != nil {
-			failures++
+	var failure error
+	begun, ended := make([]time.Time, gets), 0
+	took := make([]time.Duration, 0, gets)
+	each := func(tag int, _ []byte, err error) {
+		took = append(took, time.Since(begun[tag]))
+		if ended++; err != nil {
+			failure = err
 		}
 	}
-	began := time.Now()
-	for begun := 0; ended < gets; {
-		for begun < gets && b.InFlight() < flight {
-			if _, err := b.Get(names[begun%len(names)], begun); err != nil {
+	start := time.Now()
+	for i := 0; ended < gets && failure == nil; {
+		for i < gets && b.InFlight() < flight {
+			begun[i] = time.Now()
+			if _, err := b.Get(names[i%len(names)], i); err != nil {
 				return err
 			}
-			begun++
+			i++
 		}
 		if err := b.Wait(context.Background(), each); err != nil {
 			return err
 		}
 	}
-	rate := float64(gets) / time.Since(began).Seconds()
-	fmt.Printf("%d GETs, %d in flight: %.0f GET/s, %d failed\n", gets, flight, rate, failures)
+	if failure != nil {
+		return failure
+	}
+	rate := float64(gets) / time.Since(start).Seconds()
+	slices.Sort(took)
+	fmt.Printf("%d GETs, %d in flight: %.0f GET/s, p50 %v, p99 %v\n", gets, flight, rate,
+		took[len(took)/2], took[len(took)*99/100])
 	return nil
 }

@@ -21,7 +21,7 @@ import (
 func main() {
 	serves := flag.Bool("server", false, "be the server")
 	port := flag.String("d", "", "URL of the port; default: an end of memif:/tmp/rpc.sock")
-	addr := flag.String("a", "127.0.0.1:18517", "address of the handshake (TCP)")
+	addr := flag.String("a", "127.0.0.1:18519", "address of the handshake (TCP)")
 	cores := flag.Int("cores", 1, "polling cores, each with a connection")
 	calls := flag.Int("n", 100_000, "number of calls to measure")
 	flight := flag.Int("flight", 64, "calls in flight")
