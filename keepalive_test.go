@@ -36,7 +36,7 @@ func silenceable(t *testing.T, o Options) (a, b *Host, silent *atomic.Bool) {
 	var hosts [2]*Host
 	for i := range hosts {
 		o := o
-		if i == 1 {
+		if i == 1 && o.Wrap == nil {
 			o.Wrap = func(_ int, p packet.Port) packet.Port { return silencer{p, silent} }
 		}
 		h, err := Open("loop:"+t.Name(), o)
