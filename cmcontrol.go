@@ -44,8 +44,8 @@ func (h *Host) connCM(establish func(CMParams) (*CMConn, error)) (*Conn, error) 
 	err = errors.Join(err, failure)
 	var cm *CMConn
 	if err == nil {
-		cm, err = establish(CMParams{QP: c.qp, Access: remoteAccess, MaxRdAtomic: maxReads,
-			MaxDestRdAtomic: maxReads, MinRNRTimer: rnrTimer, RetryCount: h.retries,
+		cm, err = establish(CMParams{QP: c.qp, Access: remoteAccess, MaxRdAtomic: maxReadsCM,
+			MaxDestRdAtomic: maxReadsCM, MinRNRTimer: rnrTimer, RetryCount: h.retries,
 			RNRRetry: connRetries})
 	}
 	if err != nil {

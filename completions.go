@@ -16,7 +16,6 @@ type Completions struct {
 	done     waitQueue[Completion]
 	capacity int64
 	reserved atomic.Int64 // operations posted, and completions that nobody has taken
-	spin     units.Duration
 }
 
 // Completion is the outcome of an operation.
@@ -69,7 +68,7 @@ func (q *Completions) Poll(to []Completion) int {
 // each completes in the end. Other goroutines may post while Next waits.
 func (q *Completions) Next(ctx context.Context) (Completion, error) {
 	var c Completion
-	if err := q.done.take(ctx, nil, spinTime(q.spin), &c); err != nil {
+	if err := q.done.take(ctx, nil, spinTime(0), &c); err != nil {
 		return Completion{}, fmt.Errorf("goroce: completions: %w", err)
 	}
 	q.release()

@@ -1,6 +1,7 @@
 package goroce
 
 import (
+	"runtime"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -25,11 +26,17 @@ const (
 // dozing is how many callers doze.
 var dozing atomic.Int32
 
-// try dozes until wake is called, for dozeTime at most. It returns at once if due reports that there
-// is nothing to wait for, if too many others doze, or without polling
-// threads: simulated time does not pass while a thread sleeps.
+// try dozes until wake is called, for dozeTime at most. It returns at once if due reports that
+// there is nothing to wait for, if too many others doze, or without polling threads: simulated time
+// does not pass while a thread sleeps.
 func (z *doze) try(due func() bool) {
-	if dozing.Add(1) <= maxDozing && polling.Load() > 0 {
+	if polling.Load() == 0 {
+		return
+	}
+	// A goroutine that the caller has made runnable, such as the receiver of a value, would wait
+	// for this P: 174 µs instead of 60 for a call of examples/rpc.
+	runtime.Gosched()
+	if dozing.Add(1) <= maxDozing {
 		z.wait(dozeTime, due)
 	}
 	dozing.Add(-1)

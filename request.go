@@ -68,6 +68,7 @@ func (w *worker) handle(r *request) {
 		default:
 			c.issue(r)
 		}
+		c.signalFilled() // what could not be posted
 	}
 }
 
@@ -118,6 +119,7 @@ func (c *Conn) reap() {
 	c.heard = c.w.now
 	flushed := c.reapReceived()
 	c.reapSent()
+	c.signalFilled()
 	if flushed && c.Err() == nil {
 		c.setFailed(c.flushed())
 	}
@@ -214,8 +216,20 @@ func (c *Conn) finish(t *target, op transport.Op, tag int32, value uint64, err e
 	case t.call != nil:
 		c.woke(t.call.finish(value, err))
 	case t.completions != nil:
-		c.woke(t.completions.done.put(&Completion{ID: t.id, Conn: c, Op: op, Value: value,
-			Err: err}))
+		if c.filled != t.completions {
+			c.signalFilled()
+			c.filled = t.completions
+		}
+		c.filled.done.values.Put(&Completion{ID: t.id, Conn: c, Op: op, Value: value, Err: err})
+	}
+}
+
+// signalFilled wakes who waits for the Completions that got some: once for all of a round, because
+// a wake-up costs more than a completion.
+func (c *Conn) signalFilled() {
+	if c.filled != nil {
+		c.woke(c.filled.done.signal())
+		c.filled = nil
 	}
 }
 
@@ -237,6 +251,7 @@ func (c *Conn) destroy() {
 		return
 	}
 	c.destroyed = true
+	defer c.signalFilled()
 	delete(c.w.conns, c)
 	why := c.ended()
 	for ; c.posted.Len() > 0; c.posted.Remove() {
