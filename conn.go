@@ -113,8 +113,8 @@ const (
 	// maxReads is the number of outstanding READs and atomics in each direction: with 64, GETs of
 	// bench/api are 1.5 to 2 times as many as with 16.
 	maxReads = 64
-	// maxReadsCM is the same for a connection of the RDMA CM: the limit of most RNICs, which programs
-	// that accept whatever is offered could not exceed.
+	// maxReadsCM is the same for a connection of the RDMA CM: the limit of most RNICs, which
+	// programs that accept whatever is offered could not exceed.
 	maxReadsCM = 16
 	// refused in Conn.begun makes further operations fail.
 	refused = 1 << 63
