@@ -120,6 +120,25 @@ func (cq *CompletionQueue) Destroy() error {
 	return nil
 }
 
+// Resize changes the depth of the queue, and keeps the completions in it (ibv_resize_cq). It returns
+// ErrInvalid if they do not fit.
+func (cq *CompletionQueue) Resize(depth int) error {
+	switch {
+	case cq.ended:
+		return fmt.Errorf("transport: resize CQ: it is destroyed: %w", ErrInvalid)
+	case depth < 1 || depth > endpoint.MaxCQDepth:
+		return fmt.Errorf("transport: resize CQ: depth %d is not in 1..%d: %w", depth,
+			endpoint.MaxCQDepth, ErrInvalid)
+	case depth < cq.Len():
+		return fmt.Errorf("transport: resize CQ: depth %d, but %d completions are in it; poll "+
+			"them first: %w", depth, cq.Len(), ErrInvalid)
+	}
+	ring := make([]WorkCompletion, ringSize(depth))
+	n := cq.Poll(ring)
+	cq.ring, cq.head, cq.tail, cq.limit = ring, 0, uint32(n), uint32(depth)
+	return nil
+}
+
 // serves reports whether queue pairs of e can complete into the queue. A nil queue serves none.
 func (cq *CompletionQueue) serves(e *Endpoint) bool { return cq != nil && cq.ep == e && !cq.ended }
 

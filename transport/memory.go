@@ -71,8 +71,7 @@ func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Acces
 	addr := e.nextAddr
 	mr, err := e.RegisterMemoryAt(pd, mem, addr, access)
 	if err == nil {
-		size := (uint64(len(mem)) + addressAlign - 1) &^ (addressAlign - 1)
-		e.nextAddr = addr + size + addressAlign // with an unmapped page in between
+		e.nextAddr = e.addressAfter(mr)
 	}
 	return mr, err
 }

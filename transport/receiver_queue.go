@@ -116,6 +116,23 @@ func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 // Arm requests one AsyncSRQLimit event when fewer than limit receives are left.
 func (s *SharedReceiveQueue) Arm(limit int) { s.low = uint32(max(limit, 0)) }
 
+// Resize changes the depth of the queue, and keeps the receives in it (ibv_modify_srq with
+// IBV_SRQ_MAX_WR). It returns ErrInvalid if they do not fit.
+func (s *SharedReceiveQueue) Resize(depth int) error {
+	switch {
+	case s.ended:
+		return fmt.Errorf("transport: resize SRQ: it is destroyed: %w", ErrInvalid)
+	case depth < 1 || depth > endpoint.MaxQueueDepth:
+		return fmt.Errorf("transport: resize SRQ: depth %d is not in 1..%d: %w", depth,
+			endpoint.MaxQueueDepth, ErrInvalid)
+	case depth < int(s.queue.len()):
+		return fmt.Errorf("transport: resize SRQ: depth %d, but %d receives are posted: %w", depth,
+			s.queue.len(), ErrInvalid)
+	}
+	s.queue.limit = uint32(depth) // post grows the ring
+	return nil
+}
+
 // Destroy destroys the queue (ibv_destroy_srq). It returns ErrBusy while queue pairs use it.
 func (s *SharedReceiveQueue) Destroy() error {
 	switch {
