@@ -120,8 +120,8 @@ func (cq *CompletionQueue) Destroy() error {
 	return nil
 }
 
-// Resize changes the depth of the queue, and keeps the completions in it (ibv_resize_cq). It returns
-// ErrInvalid if they do not fit.
+// Resize changes the depth of the queue, and keeps the completions in it (ibv_resize_cq). It
+// returns ErrInvalid if they do not fit.
 func (cq *CompletionQueue) Resize(depth int) error {
 	switch {
 	case cq.ended:

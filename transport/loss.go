@@ -134,6 +134,9 @@ func (loss *lossRecovery) setHighest(next wire.PSN) { loss.sndMax = next }
 // setFlight sets how many bytes are in flight.
 func (loss *lossRecovery) setFlight(size units.Bytes) { loss.inFlight = size }
 
+// cancelTimer ends the waiting of a queue pair whose requests have failed.
+func (loss *lossRecovery) cancelTimer() { loss.rtoAt = 0 }
+
 // expectAck starts the timer of a reliable connection, unless it runs.
 func (loss *lossRecovery) expectAck(now units.Time) {
 	if loss.rtoAt == 0 && loss.conn().Type == RC {

@@ -43,11 +43,14 @@ const (
 	ReadyToReceive
 	ReadyToSend
 	SQDrained
+	// SQErrored is the state of a UC or UD queue pair after a request of its send queue has failed:
+	// further requests complete with StatusWRFlushErr, and it still receives.
+	SQErrored
 	Errored
 )
 
 func (s State) String() string {
-	names := [...]string{"RESET", "INIT", "RTR", "RTS", "SQD", "ERR"}
+	names := [...]string{"RESET", "INIT", "RTR", "RTS", "SQD", "SQE", "ERR"}
 	if int(s) < len(names) {
 		return names[s]
 	}

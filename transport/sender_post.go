@@ -19,7 +19,7 @@ func (qp *QueuePair) PostSend(wr *WorkRequest) error {
 	}
 	switch qp.state {
 	case ReadyToSend, SQDrained:
-	case Errored: // completes at once, as in libibverbs
+	case Errored, SQErrored: // completes at once, as in libibverbs
 		if !qp.snd.canComplete() {
 			return qp.errCompletionsFull("post send")
 		}

@@ -34,8 +34,8 @@ func (qp *QueuePair) invalid(op, format string, args ...any) error {
 //
 //   - Init, from Reset: receives may be posted. From Init it changes the attributes.
 //   - ReadyToReceive, from Init: packets are accepted. With UD only the state changes.
-//   - ReadyToSend, from ReadyToReceive: requests leave. From SQDrained, without attributes:
-//     requests leave again.
+//   - ReadyToSend, from ReadyToReceive: requests leave. From SQDrained and SQErrored, without
+//     attributes: requests leave again.
 //   - SQDrained, from ReadyToSend: no further request begins. AsyncSQDrained follows when none is
 //     outstanding.
 //   - Errored: requests and receives complete with StatusWRFlushErr. From Reset it has no effect.
@@ -52,6 +52,11 @@ func (qp *QueuePair) Modify(to State, a QPAttr) error {
 		return qp.toRTS(&a)
 	case SQDrained:
 		return qp.toSQD()
+	case SQErrored:
+		if qp.ep.qps.find(qp.Num) != qp {
+			return qp.requireState("SQE")
+		}
+		return qp.invalid("modify", "a queue pair enters %v by itself, when a request fails", to)
 	case Errored:
 		if qp.ep.qps.find(qp.Num) != qp {
 			return qp.requireState("ERR")
@@ -218,10 +223,10 @@ func (qp *QueuePair) agreeExtension(a *QPAttr) (speaksBolt bool, err error) {
 }
 
 func (qp *QueuePair) toRTS(a *QPAttr) error {
-	if err := qp.requireState("RTS", ReadyToReceive, SQDrained); err != nil {
+	if err := qp.requireState("RTS", ReadyToReceive, SQDrained, SQErrored); err != nil {
 		return err
 	}
-	if qp.state == SQDrained {
+	if qp.state == SQDrained || qp.state == SQErrored {
 		qp.state = ReadyToSend
 		qp.ep.scheduleRequests(qp)
 		return nil
@@ -351,10 +356,26 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 }
 
 // failAt completes the request at index i of the send queue with an error, after flushing those
-// before it, and moves the queue pair to the error state, which flushes those behind it.
+// before it, and moves the queue pair to the error state, which flushes those behind it. With UC
+// and UD it is the send queue alone that fails (InfiniBand spec 10.3.1.5).
 func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 	qp.snd.failAt(i, s)
-	qp.fatal(kind)
+	if qp.Type == RC {
+		qp.fatal(kind)
+	} else if qp.state == ReadyToSend || qp.state == SQDrained {
+		qp.failSends()
+	}
+}
+
+// failSends enters SQE and flushes the send queue.
+func (qp *QueuePair) failSends() {
+	qp.state = SQErrored
+	qp.loss.cancelTimer()
+	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
+	qp.cong.removeFromLimiter()
+	qp.snd.flush()
+	qp.loss.setFlight(0)
+	qp.cong.updateBacklogged()
 }
 
 // failHead completes the oldest outstanding request with an error.

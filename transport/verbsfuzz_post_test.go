@@ -237,14 +237,14 @@ func (h *verbsHost) postSend() {
 		fits = h.datagram(q, &wr, p) && fits
 	}
 	room := q.SendRoom()
-	if q.state == Errored && !q.destroyed {
+	if q.state >= SQErrored && !q.destroyed {
 		fits = wr.Op < sendOps && !q.init.SendCQ.isFull()
 	} else {
 		fits = fits && room > 0
 	}
 	err := q.PostSend(&wr)
 	h.accepted(q, p, fits, err)
-	if !q.destroyed && q.state != Errored {
+	if !q.destroyed && q.state < SQErrored {
 		require.Equal(h.t, room-btoi(err == nil), q.SendRoom())
 	}
 }

@@ -284,12 +284,17 @@ func (h *verbsHost) toRTS() {
 		a.RTOLow >= 0 && a.RTOHigh >= 0 && a.MaxInFlight >= 0 && a.Reordering >= 0 &&
 		a.Reordering <= maxReordering &&
 		(a.Class == packet.ClassData || a.Class >= packet.Classes && a.Class < h.ep.classes)
-	valid = valid || q.State() == SQDrained
-	first := q.State() == ReadyToReceive
+	before := q.State()
+	valid = valid || before == SQDrained || before == SQErrored
 	q.modify(valid, ReadyToSend, func() error { return q.Modify(ReadyToSend, a) },
-		ReadyToReceive, SQDrained)
-	if first && q.state == ReadyToSend {
+		ReadyToReceive, SQDrained, SQErrored)
+	switch {
+	case q.state != ReadyToSend:
+	case before == ReadyToReceive:
 		q.life.reads = a.MaxRdAtomic
+	case before == SQErrored: // all requests have ended, and others may succeed
+		q.life.failed, q.life.reported = false, false
+		q.life.sends, q.life.ended = nil, 0
 	}
 }
 
