@@ -103,7 +103,7 @@ var (
 		transport.ReadyToReceive,
 		transport.ReadyToSend,
 		transport.SQDrained,
-		transport.Errored,
+		transport.SQErrored,
 		transport.Errored,
 	}
 )
