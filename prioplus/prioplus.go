@@ -70,6 +70,9 @@ func (p *PrioPlus) Events() cc.EventSet {
 	return p.innerEvents | cc.Events(cc.ACK, cc.ECN, cc.RTT, cc.RTO, cc.POST)
 }
 
+// Name implements cc.Named.
+func (p *PrioPlus) Name() string { return "prioplus-" + cc.NameOf(p.inner) }
+
 // Rank implements cc.Ranked.
 func (p *PrioPlus) Rank() int { return p.Priority }
 

@@ -113,6 +113,7 @@ func (qp *QueuePair) dropAdmission() {
 	if a == nil {
 		return
 	}
+	a.retire()
 	qp.adm, a.detached = nil, true
 	a.unblock()
 	a.dropTokens()

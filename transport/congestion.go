@@ -39,6 +39,7 @@ type congestionCold struct {
 	probes      bool   // either side may send a PROBE
 
 	cnps, markedCE uint64
+	retired        *Retired // of its algorithm
 }
 
 // clear resets everything but the algorithm's newest window.
@@ -68,6 +69,7 @@ func (cong *congestion) limit() units.Bytes { return cong.window }
 func (cong *congestion) bind(f cc.Flow, a cc.Algorithm) {
 	e := cong.conn().ep
 	cong.flow = f
+	cong.cold().retired = e.retiredOf(cc.NameOf(a))
 	e.rank(f, a)
 	cong.events = e.cc.Events(f)
 	cong.hops = 0

@@ -118,11 +118,16 @@ type Stats struct {
 	PortFull   uint64 // the port took less than a burst
 	CQOverruns uint64 // completions lost
 	AsyncLost  uint64 // asynchronous events that found their queue full
+	TimersDue  uint64 // timers of queue pairs that expired
 
 	// Polling is how the endpoint was polled since it was made. In virtual time the rounds that a
 	// simulation skips (Idle) are not pauses.
 	Polling struct {
 		Rounds uint64
+		// Busy is the time that rounds took which found something to do, without Away; BusyRounds
+		// is their number.
+		Busy       units.Duration
+		BusyRounds uint64
 		// Away is the time for which the endpoint was not polled: the polling thread napped,
 		// yielded to another thread or did not have its core. Pauses between rounds of less than
 		// 5 µs do not count.
@@ -145,6 +150,7 @@ type Stats struct {
 		Gaps       int // queue pairs with such packets
 		Recoveries int // queue pairs that recover from lost packets
 		Neighbors  int // addresses in the neighbour table, its own included
+		Queued     int // frames that are built and wait for room in the port
 	}
 }
 
@@ -152,9 +158,11 @@ type Stats struct {
 type (
 	polling = struct {
 		Rounds                              uint64
+		Busy                                units.Duration
+		BusyRounds                          uint64
 		Away, Stalled, PeerAway, LongestGap units.Duration
 	}
-	holdings = struct{ QueuePairs, Buffers, Gaps, Recoveries, Neighbors int }
+	holdings = struct{ QueuePairs, Buffers, Gaps, Recoveries, Neighbors, Queued int }
 )
 
 // Stats returns the statistics up to now.
@@ -163,5 +171,8 @@ func (e *Endpoint) Stats() Stats {
 	s.Polling = e.rounds.polling
 	s.Holdings = holdings{QueuePairs: e.qps.count, Buffers: e.held, Gaps: e.reorderBuffers.inUse,
 		Recoveries: e.recoveries.inUse, Neighbors: e.neighbors.Len()}
+	for i := range e.out {
+		s.Holdings.Queued += e.out[i].n
+	}
 	return s
 }

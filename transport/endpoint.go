@@ -133,6 +133,8 @@ type Endpoint struct {
 	nextAddr     uint64
 	asyncs       []AsyncEvent
 	counters     Stats
+	retired      []*Retired      // by algorithm
+	admissions   AdmissionTotals // of connections that have ended
 }
 
 // New creates an endpoint at time now.

@@ -23,32 +23,37 @@ func TestPolling(t *testing.T) {
 	const us = units.Microsecond
 	p := newPair(t)
 	p.round(p.a, us, us)
-	assert.Equal(t, polling{Rounds: 1}, p.a.Stats().Polling)
+	assert.Equal(t, polling{Rounds: 1, Busy: 2 * us, BusyRounds: 1}, p.a.Stats().Polling)
 
 	p.now = p.now.Add(minGap - 1)
 	p.round(p.a, us, us)
-	assert.Equal(t, polling{Rounds: 2}, p.a.Stats().Polling, "a round without work")
+	assert.Equal(t, polling{Rounds: 2, Busy: 4 * us, BusyRounds: 2}, p.a.Stats().Polling,
+		"a round without work before it")
 
 	p.now = p.now.Add(70 * us)
 	p.round(p.a, maxPhase, us)
-	assert.Equal(t, polling{Rounds: 3, Away: 70 * us, LongestGap: 70 * us}, p.a.Stats().Polling,
+	assert.Equal(t, polling{Rounds: 3, Busy: 205 * us, BusyRounds: 3,
+		Away: 70 * us, LongestGap: 70 * us}, p.a.Stats().Polling,
 		"a nap")
 
 	p.a.responseWait.onSent(p.now)
 	p.now = p.now.Add(3000 * us)
 	p.round(p.a, us, us)
-	assert.Equal(t, polling{Rounds: 4, Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
+	assert.Equal(t, polling{Rounds: 4, Busy: 207 * us, BusyRounds: 4,
+		Away: 3070 * us, Stalled: 3000 * us, LongestGap: 3000 * us},
 		p.a.Stats().Polling, "it began while an answer was expected, and counts in full")
 
 	p.a.Loop().ResetLongestGap()
 	p.now = p.now.Add(10 * us)
 	p.round(p.a, us, 300*us)
-	assert.Equal(t, polling{Rounds: 5, Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
+	assert.Equal(t, polling{Rounds: 5, Busy: 208 * us, BusyRounds: 5,
+		Away: 3380 * us, Stalled: 3000 * us, LongestGap: 300 * us},
 		p.a.Stats().Polling, "a phase that was interrupted")
 
 	p.a.responseWait.onSent(p.now)
 	p.round(p.a, 400*us, us)
-	assert.Equal(t, polling{Rounds: 6, Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
+	assert.Equal(t, polling{Rounds: 6, Busy: 209 * us, BusyRounds: 6,
+		Away: 3780 * us, Stalled: 3400 * us, LongestGap: 400 * us},
 		p.a.Stats().Polling)
 }
 

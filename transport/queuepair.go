@@ -121,8 +121,8 @@ type QueuePair struct {
 	pd *ProtectionDomain
 }
 
-// QPStats counts what happened to one queue pair.
-type QPStats struct {
+// QPCounters counts what happened to one queue pair, or to several.
+type QPCounters struct {
 	PacketsSent, BytesSent   uint64 // requests, retransmissions included; payload bytes
 	Retransmitted            uint64 // packets sent again
 	Timeouts                 uint64
@@ -132,6 +132,11 @@ type QPStats struct {
 	MarkedCE                 uint64 // data packets that arrived with congestion experienced
 	DuplicateRequests        uint64
 	PacketsReceived, BytesIn uint64 // requests and responses accepted; payload bytes
+}
+
+// QPStats is what happened to one queue pair, and the state of its controls.
+type QPStats struct {
+	QPCounters
 
 	// Congestion is the state of its congestion control, zero if the Controller does not show it.
 	Congestion cc.Snapshot
@@ -262,6 +267,7 @@ func (qp *QueuePair) Destroy() {
 	if e.qps.find(qp.Num) != qp {
 		return
 	}
+	qp.retire()
 	qp.clear()
 	e.qps.remove(qp)
 	qp.cong.unrank()

@@ -108,11 +108,13 @@ func (r *rounds) txDelay(number uint32) (duration, away units.Duration) {
 	return units.Duration(d.duration) * units.Nanosecond, units.Duration(d.away) * units.Nanosecond
 }
 
-// Ended records when the round that began with the newest Poll was over. It is for real time; in
-// virtual time rounds take none.
+// Ended records when the round that began with the newest Poll was over, which found something to
+// do. It is for real time; in virtual time rounds take none.
 func (e *Endpoint) Ended(now units.Time) {
 	r := &e.rounds
 	away := r.endPhase(now, &e.responseWait)
+	r.polling.BusyRounds++
+	r.polling.Busy += now.Sub(r.polledAt) - r.awayInRound
 	if r.hasTx {
 		d := &r.txRounds[r.txNumber%maxTxRounds]
 		d.duration, d.away = extension.Nanoseconds(now.Sub(r.txStart)), extension.Nanoseconds(away)

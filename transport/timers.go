@@ -21,6 +21,7 @@ func (qp *QueuePair) setTimer() {
 func (e *Endpoint) runTimers(now units.Time) {
 	e.setTimers()
 	for f, due := e.timers.Due(now); due; f, due = e.timers.Due(now) {
+		e.counters.TimersDue++
 		if qp := e.qps.find(e.flows[f]); qp != nil {
 			qp.onTimer(now)
 		}

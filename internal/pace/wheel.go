@@ -119,6 +119,9 @@ func (w *Wheel) Stop(id uint32) {
 	n.armed = false
 }
 
+// IsSet reports whether timer id is set.
+func (w *Wheel) IsSet(id uint32) bool { return int(id)+1 < len(w.nodes) && w.nodes[id+1].armed }
+
 // Next returns the time at which the first timer is due, and false if there is none.
 func (w *Wheel) Next() (units.Time, bool) {
 	if !w.cached {

@@ -121,6 +121,17 @@ func (t *Template) setIPv6(a *Address, src, dst netip.Addr) {
 // bth returns the BTH, the last of the headers.
 func (t *Template) bth() *BTH { return View[BTH](t.headers[t.len-BTHLen:]) }
 
+// Dst returns the destination address; it is not valid before Set.
+func (t *Template) Dst() netip.Addr {
+	switch {
+	case t.len == 0:
+		return netip.Addr{}
+	case t.v6:
+		return netip.AddrFrom16(View[IPv6](t.headers[t.l3:]).Dst)
+	}
+	return netip.AddrFrom4(View[IPv4](t.headers[t.l3:]).Dst)
+}
+
 // SetDstMAC changes the destination MAC address, after neighbour discovery.
 func (t *Template) SetDstMAC(mac [6]byte) { View[Ethernet](t.headers[:]).Dst = mac }
 
