@@ -18,6 +18,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/hugepage"
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/packet"
@@ -247,6 +248,7 @@ func (h *Host) start(o Options) error {
 			FirstQPN: firstQPN(i, o.Queues, o.Seed), QPNStep: uint32(o.Queues),
 			NewAlgorithm: o.NewAlgorithm,
 			MaxHeld:      max(1, stats.Buffers/2/o.Queues), Controller: h.controller(i),
+			HugePages: hugepage.Advise,
 		}, processClock().Now())
 		if err != nil {
 			return err

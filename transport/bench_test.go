@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/hugepage"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/units"
 )
@@ -65,9 +66,11 @@ func crossedPair(tb testing.TB, o sideOptions, qps int) (p *pair, as, bs []*side
 	p = &pair{t: tb}
 	la, lb := newCrossing(2048)
 	var err error
-	p.a, err = New(Config{Port: la, Addrs: prefixes("10.0.0.1/24"), Seed: 1}, 0)
+	p.a, err = New(Config{Port: la, Addrs: prefixes("10.0.0.1/24"), Seed: 1,
+		HugePages: hugepage.Advise}, 0)
 	require.NoError(tb, err)
-	p.b, err = New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2}, 0)
+	p.b, err = New(Config{Port: lb, Addrs: prefixes("10.0.0.2/24"), Seed: 2,
+		HugePages: hugepage.Advise}, 0)
 	require.NoError(tb, err)
 	apd, bpd := p.a.AllocPD(), p.b.AllocPD()
 	for range qps {
@@ -194,10 +197,17 @@ func BenchmarkQueuePairs(b *testing.B) {
 			rng := rand.New(rand.NewPCG(1, 2))
 			var wcs [packet.Burst]WorkCompletion
 			runtime.GC() // of the setup: none is to be in progress, with its write barriers
+			var next [packet.Burst]*QueuePair
 			b.ResetTimer()
 			for left := b.N; left > 0; left -= packet.Burst {
-				for range packet.Burst {
-					if err := ends[0][rng.IntN(n)].PostSend(&wr); err != nil {
+				for i := range next {
+					next[i] = ends[0][rng.IntN(n)]
+				}
+				for _, qp := range next {
+					qp.Prefetch()
+				}
+				for _, qp := range next {
+					if err := qp.PostSend(&wr); err != nil {
 						b.Fatal(err)
 					}
 				}

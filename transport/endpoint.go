@@ -55,6 +55,10 @@ type Config struct {
 	// 50 µs of DCQCN's paper. NVIDIA's NICs use 4 µs (min_time_between_cnps), on which their
 	// senders rely (cc.DCQCNNIC).
 	CNPInterval units.Duration
+	// HugePages asks for huge pages under memory that thousands of queue pairs use at random; nil
+	// means that nothing does (the transport itself makes no system calls). It takes
+	// milliseconds for each page.
+	HugePages func(addr, size uintptr)
 }
 
 // Endpoint is the transport of one polling core. All its methods, and those of what it creates,
@@ -86,6 +90,7 @@ type Endpoint struct {
 	hasEvents    bool        // a completion or an event that OnRound has not seen
 
 	qps             qpTable
+	hugePages       hugePages
 	regions         keyTable
 	neighbors       *neigh.Table
 	serviceLists    [serviceLists]serviceList
@@ -167,6 +172,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
 		trimmedDSCP: c.TrimmedDSCP,
 		secrets:     newSecrets(&c),
+		hugePages:   hugePages{advise: c.HugePages},
 		sendQueues:  make(map[sendQueueShape]*pool[sendQueue]),
 	}
 	if e.maxHeld <= 0 {

@@ -196,6 +196,7 @@ func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {
 	init.SendCQ.users++
 	init.RecvCQ.users++
 	e.qps.add(qp)
+	e.hugePages.onCreated(qp, &e.qps)
 	return qp, nil
 }
 

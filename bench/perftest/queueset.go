@@ -7,6 +7,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/internal/connect"
+	"github.com/goroce/goroce/internal/hugepage"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -81,7 +82,7 @@ func (l *queueSet) create(numbers []int) error {
 		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
 			return err
 		}
-		if l.mr, err = ep.RegisterMemory(l.pd, make([]byte, 2*each*len(numbers)),
+		if l.mr, err = ep.RegisterMemory(l.pd, hugepage.Make(2*each*len(numbers)),
 			access); err != nil {
 			return err
 		}

@@ -9,3 +9,10 @@ const cacheLine = 64
 func Object[T any](p *T) {
 	lines(unsafe.Pointer(p), (unsafe.Sizeof(*p)+cacheLine-1)/cacheLine)
 }
+
+// Between fetches the memory from *from up to before *to. It reads nothing.
+func Between[A, B any](from *A, to *B) {
+	first := uintptr(unsafe.Pointer(from)) / cacheLine
+	last := (uintptr(unsafe.Pointer(to)) - 1) / cacheLine
+	lines(unsafe.Pointer(from), last-first+1)
+}
