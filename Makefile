@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -28,10 +28,19 @@ build: setup ## install what is missing, then every binary into bin/
 setup: ## install what is missing (Debian packages; see scripts/setup)
 	@scripts/setup build
 
+# verbs/libgoroce is a library (`make verbs`).
 binaries:
-	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
+	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./... | grep -v /libgoroce); \
 	[[ -n $$mains ]] || { echo "no main package to build"; exit 1; }; \
 	mkdir -p bin; set -x; $(GOBUILD) -o bin/ $$mains
+
+verbs: ## libibverbs.so.1 into lib/ and roce_run into bin/: unmodified verbs programs over goroce
+	@scripts/setup verbs
+	@mkdir -p lib bin
+	$(GOBUILD) -buildmode=c-shared -o lib/libgoroce.so ./verbs/libgoroce
+	@rm -f lib/libgoroce.h
+	@$(MAKE) --no-print-directory -C verbs/libibverbs OUT=$(CURDIR)/lib
+	$(GOBUILD) -o bin/ ./verbs/roce_run
 
 roofline-c:
 	@$(MAKE) -s -C bench/roofline

@@ -13,7 +13,19 @@ import (
 // goroutine that waits in the Go scheduler 20 to 70 µs if its waker is a polling core: that never
 // releases its P, and a thread that would steal the goroutine from it first sleeps for 3 µs, plus
 // its timer slack.
-type doze struct{ sleeping atomic.Uint32 }
+type doze struct {
+	own    atomic.Uint32
+	shared *atomic.Uint32 // in memory that other processes map; nil: own
+}
+
+// sleeping returns the word that is 1 while the thread sleeps, and the flag of futex(2) with which
+// only threads of this process see it.
+func (z *doze) sleeping() (word *atomic.Uint32, private uintptr) {
+	if z.shared != nil {
+		return z.shared, 0
+	}
+	return &z.own, futexPrivate
+}
 
 const (
 	// dozeTime is how long a caller of a Conn dozes. When it has not been woken by then, the wait
@@ -45,27 +57,30 @@ func (z *doze) try(due func() bool) {
 // wait sleeps for d at most, unless due reports that there is something to do. A producer makes its
 // work visible and then calls wake, so that one of them notices the other.
 func (z *doze) wait(d time.Duration, due func() bool) {
-	z.sleeping.Store(1)
+	word, private := z.sleeping()
+	word.Store(1)
 	if !due() {
 		ts := unix.NsecToTimespec(int64(d))
-		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.sleeping)),
-			futexWaitPrivate, 1, uintptr(unsafe.Pointer(&ts)), 0, 0)
+		_, _, _ = unix.Syscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)),
+			futexWait|private, 1, uintptr(unsafe.Pointer(&ts)), 0, 0)
 	}
-	z.sleeping.Store(0)
+	word.Store(0)
 }
 
 // wake ends a wait, and reports whether there was one. Without, it makes no system call.
 func (z *doze) wake() bool {
-	if z.sleeping.Load() != 1 || !z.sleeping.CompareAndSwap(1, 0) {
+	word, private := z.sleeping()
+	if word.Load() != 1 || !word.CompareAndSwap(1, 0) {
 		return false
 	}
-	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(&z.sleeping)),
-		futexWakePrivate, 1, 0, 0, 0)
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(word)),
+		futexWake|private, 1, 0, 0, 0)
 	return true
 }
 
-// Operations of futex(2): FUTEX_WAIT and FUTEX_WAKE with FUTEX_PRIVATE_FLAG.
+// Operations of futex(2): FUTEX_WAIT, FUTEX_WAKE and FUTEX_PRIVATE_FLAG.
 const (
-	futexWaitPrivate = 0 | 128
-	futexWakePrivate = 1 | 128
+	futexWait    = 0
+	futexWake    = 1
+	futexPrivate = 128
 )

@@ -99,6 +99,10 @@ type Options struct {
 	CM bool
 	// NewAlgorithm makes the congestion control of queue pairs that set none; nil means cc.Fixed.
 	NewAlgorithm func() cc.Algorithm
+	// Asleep is a word in memory that other processes share. The core of endpoint 0 sets it to 1
+	// when it sleeps (IdleSleep). A thread that has then made work for a Waker sets it to 0 and
+	// wakes one waiter of the futex; without that the core may sleep for some 50 µs more.
+	Asleep *atomic.Uint32
 	// Log receives messages for the operator; nil discards them.
 	Log *slog.Logger
 }
@@ -265,7 +269,11 @@ func (h *Host) start(o Options) error {
 		if h.steered != nil {
 			steered = h.steered[i]
 		}
-		w, err := startWorker(ep, steered, core, o.Idle)
+		var asleep *atomic.Uint32
+		if i == 0 {
+			asleep = o.Asleep
+		}
+		w, err := startWorker(ep, steered, core, o.Idle, asleep)
 		if err != nil {
 			return err
 		}
@@ -415,6 +423,13 @@ func (h *Host) Do(i int, f func(*transport.Endpoint)) error { return h.workers[i
 // keeps the core from idling, and whether the program is done.
 type Program interface {
 	Step(ep *transport.Endpoint, now units.Time) (busy, done bool)
+}
+
+// Waker is a Program with work that other threads make without a call of the Host, as in shared
+// memory. The core calls HasWork before it sleeps.
+type Waker interface {
+	Program
+	HasWork() bool
 }
 
 // Run adds a program to the core that polls endpoint i. The returned channel is closed when the

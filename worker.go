@@ -52,13 +52,14 @@ type worker struct {
 
 type program struct {
 	Program
+	waker Waker // nil: it is none
 	ended chan struct{}
 }
 
-func startWorker(ep *transport.Endpoint, port *steering.Port, core int,
-	idle Idle) (*worker, error) {
+func startWorker(ep *transport.Endpoint, port *steering.Port, core int, idle Idle,
+	asleep *atomic.Uint32) (*worker, error) {
 	w := newWorker(ep)
-	w.port, w.idle = port, idle
+	w.port, w.idle, w.doze.shared = port, idle, asleep
 	return w, onCore(core, w.ended, w.poll)
 }
 
@@ -97,7 +98,7 @@ func (w *worker) poll() {
 	clock := processClock()
 	now, read := clock.Now(), clock.Now
 	idle := newIdler(w.idle, now, isOversubscribed())
-	idle.sleep = func(d time.Duration) { w.doze.wait(d, w.hasRequests) }
+	idle.sleep = func(d time.Duration) { w.doze.wait(d, w.hasWork) }
 	w.ep.Loop().OnRound(w.step)
 	for !w.halt.Load() {
 		sends, next := w.round(now, read)
@@ -248,6 +249,19 @@ func (w *worker) submit(r *request) error {
 // hasRequests reports whether another goroutine wants something of this core.
 func (w *worker) hasRequests() bool { return w.requests.Len() > 0 || len(w.mailbox) > 0 }
 
+// hasWork reports whether the core must not sleep.
+func (w *worker) hasWork() bool {
+	if w.hasRequests() {
+		return true
+	}
+	for i := range w.programs {
+		if p := w.programs[i].waker; p != nil && p.HasWork() {
+			return true
+		}
+	}
+	return false
+}
+
 // refuse ends the requests that came too late: each connection has been destroyed.
 func (w *worker) refuse() {
 	for r := (request{}); w.requests.Take(&r); {
@@ -279,8 +293,9 @@ func (w *worker) do(f func(*transport.Endpoint)) error {
 
 func (w *worker) run(p Program) (<-chan struct{}, error) {
 	ended := make(chan struct{})
+	waker, _ := p.(Waker)
 	return ended, w.do(func(*transport.Endpoint) {
-		w.programs = append(w.programs, program{p, ended})
+		w.programs = append(w.programs, program{p, waker, ended})
 	})
 }
 

@@ -93,3 +93,20 @@ func (qp *QueuePair) Query() QPAttr {
 		PathMTU: units.Bytes(qp.mtu), DestQPN: qp.dest, RecvPSN: qp.rcv.expected(),
 		SendPSN: qp.snd.nextPSN(), UnackedPSN: qp.loss.oldest(), Class: qp.class}
 }
+
+// SetAccess changes what the peer may do through the queue pair, in any state
+// (IBV_QP_ACCESS_FLAGS).
+func (qp *QueuePair) SetAccess(a Access) { qp.access = a }
+
+// SetQKey changes the key of datagrams, in any state (IBV_QP_QKEY).
+func (qp *QueuePair) SetQKey(key uint32) { qp.qkey = key }
+
+// SetMinRNRTimer changes the time that the peer must wait after an RNR NAK, in any state
+// (IBV_QP_MIN_RNR_TIMER). It returns ErrInvalid for a code above 31.
+func (qp *QueuePair) SetMinRNRTimer(code uint8) error {
+	if code > 31 {
+		return qp.invalid("modify", "min_rnr_timer %d is not in 0..31", code)
+	}
+	qp.rcv.setMinRNRTimer(code)
+	return nil
+}

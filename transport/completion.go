@@ -64,14 +64,16 @@ func (s Status) String() string {
 type WorkCompletion struct {
 	ID      uint64 // of the work request
 	Status  Status
-	Op      Op       // undefined for a send that failed, as in libibverbs
-	WithImm bool     // Imm is the immediate data
-	WithInv bool     // Imm is the local key that the peer invalidated
-	WithGRH bool     // the first 40 bytes of the receive are the GRH (UD)
-	ByteLen uint32   // bytes received or read
-	Imm     uint32   // immediate data, or the invalidated key
-	QPN     wire.QPN // local queue pair
-	SrcQP   wire.QPN // the sender's (UD)
+	Op      Op   // undefined for a send that failed, as in libibverbs
+	WithImm bool // Imm is the immediate data
+	WithInv bool // Imm is the local key that the peer invalidated
+	WithGRH bool // the first 40 bytes of the receive are the GRH (UD)
+	// Solicited means that the sender asked for an event at the receiver.
+	Solicited bool
+	ByteLen   uint32   // bytes received or read
+	Imm       uint32   // immediate data, or the invalidated key
+	QPN       wire.QPN // local queue pair
+	SrcQP     wire.QPN // the sender's (UD)
 }
 
 // CompletionQueue is a ring of completions. Create it with Endpoint.CreateCQ.
@@ -190,6 +192,7 @@ func (cq *CompletionQueue) next() *WorkCompletion {
 
 // add adds the completion that next returned.
 func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
+	wc.Solicited = solicited
 	cq.tail++
 	cq.ep.hasEvents = true
 	if cq.armed != notifyNone &&

@@ -170,3 +170,5 @@ func (rcv *receiver) addStats(s *QPStats) {
 	s.DuplicateRequests = rcv.duplicates
 	s.PacketsReceived, s.BytesIn = rcv.packetsReceived, rcv.bytesReceived
 }
+
+func (rcv *receiver) setMinRNRTimer(code uint8) { rcv.minRNRTimer = code }

@@ -15,6 +15,7 @@ type receiveQueue struct {
 	limit   uint32
 	head    uint32
 	tail    uint32
+	onEmpty func() // called when a message finds no receive; nil: none
 }
 
 func newReceiveQueue(depth, maxSGE int) *receiveQueue {
@@ -24,6 +25,9 @@ func newReceiveQueue(depth, maxSGE int) *receiveQueue {
 func (q *receiveQueue) clear() { q.head, q.tail = 0, 0 }
 
 func (q *receiveQueue) len() uint32 { return q.tail - q.head }
+
+// room returns how many more receives fit.
+func (q *receiveQueue) room() int { return int(q.limit) - int(q.len()) }
 
 func (q *receiveQueue) post(rr *RecvRequest) error {
 	if q.len() == q.limit {
@@ -105,6 +109,13 @@ func (e *Endpoint) CreateSRQ(pd *ProtectionDomain, depth, maxSGE int) (*SharedRe
 	return s, nil
 }
 
+// Room returns how many more receives PostRecv accepts now.
+func (s *SharedReceiveQueue) Room() int { return s.queue.room() }
+
+// OnEmpty sets a function that is called when a message finds no receive in the queue. It may post
+// some, which the message then uses.
+func (s *SharedReceiveQueue) OnEmpty(f func()) { s.queue.onEmpty = f }
+
 // PostRecv adds a receive (ibv_post_srq_recv).
 func (s *SharedReceiveQueue) PostRecv(rr *RecvRequest) error {
 	if s.ended {
@@ -157,6 +168,10 @@ func (rcv *receiver) takeRecv() bool {
 		return true
 	}
 	w := rcv.queue.pop()
+	if w == nil && rcv.queue.onEmpty != nil {
+		rcv.queue.onEmpty()
+		w = rcv.queue.pop()
+	}
 	if w == nil {
 		return false
 	}

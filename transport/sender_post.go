@@ -188,6 +188,22 @@ func (qp *QueuePair) PostRecv(rr *RecvRequest) error {
 	return err
 }
 
+// RecvRoom returns how many more receives PostRecv accepts now. It is 0 with a shared queue.
+func (qp *QueuePair) RecvRoom() int {
+	if qp.rcv.isShared() {
+		return 0
+	}
+	return qp.rcv.queue.room()
+}
+
+// OnNoReceive sets a function that is called when a message finds no receive in the queue pair's
+// own queue. It may post some, which the message then uses.
+func (qp *QueuePair) OnNoReceive(f func()) {
+	if !qp.rcv.isShared() {
+		qp.rcv.queue.onEmpty = f
+	}
+}
+
 // errCompletionsFull is returned for a request to a queue pair in Errored whose completion queue
 // has no room for the completion.
 func (qp *QueuePair) errCompletionsFull(what string) error {

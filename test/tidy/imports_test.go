@@ -125,7 +125,7 @@ func TestExamplesImports(t *testing.T) {
 var pure = []string{"units", "cc", "prioplus", "tocc", "carc", "transport", "transport/wire",
 	"internal/endpoint", "internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
 
-// TestPure: the core has no I/O and no cgo, and only dpdk has cgo.
+// TestPure: the core has no I/O and no cgo, and only dpdk and verbs/libgoroce have cgo.
 func TestPure(t *testing.T) {
 	forbidden := []string{`"C"`, `"net"`, `"os"`, `"math/rand"`, `"syscall"`, `"net/http"`}
 	for _, f := range sources(t) {
@@ -133,8 +133,9 @@ func TestPure(t *testing.T) {
 			cgo := s.Path.Value == `"C"`
 			switch {
 			case f.test():
-			case cgo && !strings.HasPrefix(f.name, "dpdk/"):
-				t.Errorf("%s:%d: only dpdk imports C", f.name, f.line(s.Pos()))
+			case cgo && !strings.HasPrefix(f.name, "dpdk/") &&
+				!strings.HasPrefix(f.name, "verbs/libgoroce/"):
+				t.Errorf("%s:%d: only dpdk and verbs/libgoroce import C", f.name, f.line(s.Pos()))
 			case slices.Contains(pure, f.dir()) && slices.Contains(forbidden, s.Path.Value):
 				t.Errorf("%s:%d: %s may not import %s", f.name, f.line(s.Pos()), f.dir(),
 					s.Path.Value)

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/units"
+	"github.com/goroce/goroce/verbs/protocol"
+)
+
+// ErrClosed is returned by the methods of a closed Engine.
+var ErrClosed = errors.New("engine: closed")
+
+// Engine serves sessions on endpoint 0 of a Host.
+type Engine struct {
+	host *goroce.Host
+	wake *shared // the page that all sessions map
+	gids []netip.Addr
+
+	mu       sync.Mutex
+	closed   bool
+	sessions map[*Session]struct{}
+	running  sync.WaitGroup
+
+	// What follows belongs to the polling core.
+	attached []*Session
+	cqs      map[*transport.CompletionQueue]*completionQueue
+	srqs     map[*transport.SharedReceiveQueue]*sharedQueue
+	dirty    []*completionQueue // with completions to copy, or an event to send
+	wr       transport.WorkRequest
+	rr       transport.RecvRequest
+	sges     [maxSGE]transport.SGE
+	wcs      [32]transport.WorkCompletion
+}
+
+// maxSGE is at least what the transport accepts.
+const maxSGE = 32
+
+// Open opens a port and starts an engine on it. It sets Asleep of the options.
+func Open(url string, o goroce.Options) (*Engine, error) {
+	wake, err := newShared("goroce-wake", protocol.WakeSize)
+	if err != nil {
+		return nil, fmt.Errorf("engine: %w", err)
+	}
+	o.Asleep = wake.word(0)
+	host, err := goroce.Open(url, o)
+	if err != nil {
+		wake.close()
+		return nil, err
+	}
+	e := &Engine{host: host, wake: wake, sessions: make(map[*Session]struct{}),
+		cqs:  make(map[*transport.CompletionQueue]*completionQueue),
+		srqs: make(map[*transport.SharedReceiveQueue]*sharedQueue)}
+	for _, p := range host.Addrs() {
+		if len(e.gids) < protocol.MaxGIDs {
+			e.gids = append(e.gids, p.Addr())
+		}
+	}
+	if _, err := host.Run(0, e); err != nil {
+		return nil, errors.Join(err, host.Close())
+	}
+	return e, nil
+}
+
+// Host returns the host, for its statistics.
+func (e *Engine) Host() *goroce.Host { return e.host }
+
+// Serve serves a session over a SOCK_SEQPACKET socket, which it then owns, in a goroutine of its
+// own. memory resolves the addresses of the program at the other end.
+func (e *Engine) Serve(socket int, memory Memory) error {
+	s := newSession(e, socket, memory)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		_ = unix.Close(socket)
+		return ErrClosed
+	}
+	e.sessions[s] = struct{}{}
+	e.running.Add(1)
+	go func() {
+		defer e.running.Done()
+		s.run()
+		e.mu.Lock()
+		delete(e.sessions, s)
+		e.mu.Unlock()
+	}()
+	return nil
+}
+
+// Sessions returns the number of sessions.
+func (e *Engine) Sessions() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.sessions)
+}
+
+// Close ends all sessions and closes the host.
+func (e *Engine) Close() error {
+	e.mu.Lock()
+	e.closed = true
+	for s := range e.sessions {
+		s.stop()
+	}
+	e.mu.Unlock()
+	e.running.Wait()
+	err := e.host.Close()
+	e.wake.close()
+	return err
+}
+
+// do runs f on the polling core.
+func (e *Engine) do(f func(ep *transport.Endpoint)) error { return e.host.Do(0, f) }
+
+// Step implements goroce.Program.
+func (e *Engine) Step(ep *transport.Endpoint, _ units.Time) (busy, done bool) {
+	for _, s := range e.attached {
+		if s.drain() {
+			busy = true
+		}
+	}
+	if e.deliver() {
+		busy = true
+	}
+	for ev, ok := ep.PollAsync(); ok; ev, ok = ep.PollAsync() {
+		e.dispatch(&ev)
+		busy = true
+	}
+	return busy, false
+}
+
+// HasWork implements goroce.Waker.
+func (e *Engine) HasWork() bool {
+	for _, s := range e.attached {
+		if s.hasWork() {
+			return true
+		}
+	}
+	return false
+}
+
+// link returns the rate of the port and whether it can be used. Shared memory is up before the
+// other end has opened it.
+func (e *Engine) link() (bps uint64, up bool) {
+	link, err := e.host.Device().Link()
+	return uint64(link.Mbps) * 1e6, err == nil
+}
+
+var _ goroce.Waker = (*Engine)(nil)

@@ -1,0 +1,156 @@
+package engine
+
+import (
+	"fmt"
+
+	"github.com/goroce/goroce/transport"
+	"github.com/goroce/goroce/verbs/protocol"
+)
+
+// queuePair is a queue pair of a program.
+type queuePair struct {
+	*transport.QueuePair
+	session    *Session
+	handle     uint32
+	cookie     uint64
+	memory     *shared
+	send, recv *workQueue // recv is nil with a shared receive queue
+	sendCQ     *completionQueue
+	attr       protocol.QPAttr // as set so far
+
+	maxInline int
+	ah        *transport.AddressHandle // the newest that a datagram went to
+	ahHandle  uint32
+}
+
+// qpTypes are the transport services by enum ibv_qp_type.
+var qpTypes = map[uint32]transport.QPType{2: transport.RC, 3: transport.UC, 4: transport.UD}
+
+// initOf translates the attributes of a new queue pair.
+func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transport.QPInit,
+	sendCQ *completionQueue, err error) {
+	kind, ok := qpTypes[r.Type]
+	if !ok {
+		return i, nil, fmt.Errorf("queue pair of type %d, want RC, UC or UD: %w", r.Type,
+			errUnsupported)
+	}
+	limits := ep.Query()
+	if r.MaxSendWR > uint32(limits.MaxQPWR) || r.MaxRecvWR > uint32(limits.MaxQPWR) ||
+		r.MaxSendSGE > maxSGE || r.MaxRecvSGE > maxSGE || r.MaxInline > uint32(limits.MaxInline) {
+		return i, nil, fmt.Errorf("queue pair larger than the device's limits: %w",
+			transport.ErrInvalid)
+	}
+	pd, err := find[protectionDomain](s, r.PD)
+	if err != nil {
+		return i, nil, err
+	}
+	if sendCQ, err = find[*completionQueue](s, r.SendCQ); err != nil {
+		return i, nil, err
+	}
+	recvCQ, err := find[*completionQueue](s, r.RecvCQ)
+	if err != nil {
+		return i, nil, err
+	}
+	i = transport.QPInit{Type: kind, PD: pd.ProtectionDomain, SendCQ: sendCQ.CompletionQueue,
+		RecvCQ: recvCQ.CompletionQueue, MaxSendWR: int(r.MaxSendWR), MaxRecvWR: int(r.MaxRecvWR),
+		MaxSendSGE: int(max(r.MaxSendSGE, 1)), MaxRecvSGE: int(max(r.MaxRecvSGE, 1)),
+		MaxInline: int(r.MaxInline), SignalAll: r.SignalAll != 0}
+	if r.SRQ != 0 {
+		srq, err := find[*sharedQueue](s, r.SRQ)
+		if err != nil {
+			return i, nil, err
+		}
+		i.SRQ, i.MaxRecvWR, i.MaxRecvSGE = srq.SharedReceiveQueue, 0, srq.maxSGE
+	}
+	return i, sendCQ, nil
+}
+
+func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer, error) {
+	init, sendCQ, err := s.initOf(ep, r)
+	if err != nil {
+		return answer{}, err
+	}
+	qp, err := ep.CreateQP(init)
+	if err != nil {
+		return answer{}, err
+	}
+	o := &queuePair{QueuePair: qp, session: s, cookie: r.Cookie, sendCQ: sendCQ,
+		maxInline: init.MaxInline}
+	qp.Context = o
+	reply := &protocol.QP{Number: uint32(qp.Num), MaxSendWR: r.MaxSendWR, MaxRecvWR: r.MaxRecvWR,
+		MaxSendSGE: uint32(init.MaxSendSGE), MaxRecvSGE: uint32(init.MaxRecvSGE),
+		MaxInline: r.MaxInline}
+	if err := o.makeRings(&init, reply); err != nil {
+		s.removeQP(o)
+		return answer{}, err
+	}
+	if o.handle, err = s.add(o); err != nil {
+		s.removeQP(o)
+		return answer{}, err
+	}
+	reply.Handle = o.handle
+	return answer{body: reply, memory: []*shared{o.memory}}, nil
+}
+
+// makeRings makes the rings of the queue pair's requests.
+func (o *queuePair) makeRings(init *transport.QPInit, reply *protocol.QP) error {
+	s := o.session
+	var l layout
+	reply.Send = l.place(reply.MaxSendWR, protocol.SendStride(init.MaxSendSGE, init.MaxInline))
+	if init.SRQ == nil {
+		reply.Recv = l.place(reply.MaxRecvWR, protocol.RecvStride(init.MaxRecvSGE))
+	}
+	if l.size > maxRing {
+		return fmt.Errorf("%d bytes of work requests: %w", l.size, transport.ErrLimit)
+	}
+	var err error
+	if o.memory, err = newShared("goroce-qp", l.size); err != nil {
+		return err
+	}
+	if o.send, err = s.addQueue(o.memory, &reply.Send, s.drainSend); err != nil {
+		return err
+	}
+	o.send.qp = o
+	if init.SRQ != nil {
+		return nil
+	}
+	if o.recv, err = s.addQueue(o.memory, &reply.Recv, s.drainRecv); err != nil {
+		return err
+	}
+	o.recv.qp = o
+	o.OnNoReceive(func() { s.drainRecv(o.recv) })
+	return nil
+}
+
+func (s *Session) removeQP(o *queuePair) {
+	o.QueuePair.Destroy()
+	s.removeQueue(o.send)
+	s.removeQueue(o.recv)
+	if o.memory != nil {
+		o.memory.close()
+	}
+	delete(s.objects, o.handle)
+}
+
+func (s *Session) destroyQP(_ *transport.Endpoint, r *protocol.Handle) (answer, error) {
+	o, err := find[*queuePair](s, r.Handle)
+	if err == nil {
+		s.removeQP(o)
+	}
+	return answer{}, err
+}
+
+func (s *Session) queryQP(_ *transport.Endpoint, r *protocol.Handle) (answer, error) {
+	o, err := find[*queuePair](s, r.Handle)
+	if err != nil {
+		return answer{}, err
+	}
+	q := o.Query()
+	a := o.attr
+	a.Handle, a.State, a.CurState = o.handle, uint32(q.State), uint32(q.State)
+	if q.State >= transport.ReadyToReceive && q.State != transport.Errored {
+		a.RQPSN, a.SQPSN = uint32(q.RecvPSN), uint32(q.SendPSN)
+		a.MTU = mtuCode(q.PathMTU)
+	}
+	return answer{body: &a}, nil
+}

@@ -1,0 +1,137 @@
+// Roce_run runs an unmodified program of libibverbs over a goroce port.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/sys/unix"
+
+	"github.com/goroce/goroce/verbs/settings"
+)
+
+const usage = `usage: roce_run -d PORT_URL [flags] -- PROGRAM ARGS...
+       roce_run --daemon[=SOCKET] [flags] -- PROGRAM ARGS...
+
+Runs a program of libibverbs and librdmacm, unmodified, over a goroce port in place of an adapter.
+
+    roce_run -d memif:/tmp/v.sock -- ib_write_bw &
+    roce_run -d memif:/tmp/v.sock,client -- ib_write_bw localhost
+
+Flags:
+`
+
+// defaultSocket is where roced listens.
+const defaultSocket = "/tmp/goroce.sock"
+
+func main() {
+	if err := run(os.Args[1:]); err != nil {
+		if errors.Is(err, pflag.ErrHelp) {
+			os.Exit(0)
+		}
+		fmt.Fprintln(os.Stderr, "roce_run:", err)
+		os.Exit(2)
+	}
+}
+
+func run(args []string) error {
+	var s settings.Settings
+	f := pflag.NewFlagSet("roce_run", pflag.ContinueOnError)
+	f.SetInterspersed(false)
+	f.SortFlags = false
+	f.Usage = func() { fmt.Fprint(os.Stderr, usage, f.FlagUsages()) }
+	f.StringVarP(&s.Port, "device", "d", "", "the port's `URL` (docs/ports.md)")
+	f.StringVar(&s.Daemon, "daemon", "", "use the port of the roced that listens on this `SOCKET`")
+	f.Lookup("daemon").NoOptDefVal = defaultSocket
+	ips := f.StringSlice("ip", nil, "`ADDRESS/BITS` of the program; repeatable")
+	gateways := f.StringSlice("gateway", nil, "`ADDRESS` of a next hop; repeatable")
+	f.StringVar(&s.Pcap, "pcap", "", "write every frame to this `FILE`")
+	f.StringVar(&s.Faults, "faults", "", "inject faults, such as `loss=0.1%,dup=1e-3,seed=7`; "+
+		"also corrupt and delay")
+	f.StringVar(&s.CC, "cc", "", "congestion control, such as `swift` (docs/cc.md)")
+	f.StringVar(&s.Idle, "idle", "", "what the polling core does without work: `sleep`, pause or "+
+		"spin")
+	f.StringVar(&s.EAL, "eal", "", "more `ARGUMENTS` for DPDK's EAL")
+	lib := f.String("lib", "", "`DIRECTORY` of libibverbs.so.1; default: lib beside this program's")
+	verbose := f.BoolP("verbose", "v", false, "print what the program gets")
+	if err := f.Parse(args); err != nil {
+		return err
+	}
+	if f.NArg() == 0 {
+		return errors.New("no program; want roce_run -d PORT_URL -- PROGRAM ARGS")
+	}
+	s.IP, s.Gateway = strings.Join(*ips, ","), strings.Join(*gateways, ",")
+	if *verbose {
+		s.Verbose = "1"
+	}
+	if err := s.Check(); err != nil {
+		return err
+	}
+	dir, err := library(*lib)
+	if err != nil {
+		return err
+	}
+	return execute(&s, dir, f.Args(), *verbose)
+}
+
+// library returns the directory of libibverbs.so.1.
+func library(dir string) (string, error) {
+	if dir == "" {
+		program, err := os.Executable()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(filepath.Dir(program), "..", "lib")
+	}
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(filepath.Join(dir, "libibverbs.so.1")); err != nil {
+		return "", fmt.Errorf("no library: %w; 'make verbs' builds it", err)
+	}
+	return dir, nil
+}
+
+// execute replaces this process by the program.
+func execute(s *settings.Settings, dir string, command []string, verbose bool) error {
+	path, err := exec.LookPath(command[0])
+	if err != nil {
+		return err
+	}
+	libraries := dir
+	if old := os.Getenv("LD_LIBRARY_PATH"); old != "" {
+		libraries += ":" + old
+	}
+	set := append(s.Environment(), "LD_LIBRARY_PATH="+libraries)
+	if verbose {
+		if addrs, err := s.Addrs(); err == nil && s.Daemon == "" {
+			fmt.Fprintf(os.Stderr, "roce_run: %s with addresses %v: %s %s\n", command[0], addrs,
+				strings.Join(set, " "), strings.Join(command, " "))
+		} else {
+			fmt.Fprintf(os.Stderr, "roce_run: %s: %s\n", command[0], strings.Join(set, " "))
+		}
+	}
+	return unix.Exec(path, command, merge(os.Environ(), set))
+}
+
+// merge returns the environment with some variables replaced.
+func merge(env, set []string) []string {
+	names := make(map[string]bool, len(set))
+	for _, v := range set {
+		name, _, _ := strings.Cut(v, "=")
+		names[name] = true
+	}
+	merged := set
+	for _, v := range env {
+		if name, _, _ := strings.Cut(v, "="); !names[name] {
+			merged = append(merged, v)
+		}
+	}
+	return merged
+}
