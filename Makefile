@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
 
-.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs fairness interop examples fuzz \
+.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -41,6 +41,9 @@ verbs: ## libibverbs.so.1 into lib/ and roce_run into bin/: unmodified verbs pro
 	@rm -f lib/libgoroce.h
 	@$(MAKE) --no-print-directory -C verbs/libibverbs OUT=$(CURDIR)/lib
 	$(GOBUILD) -o bin/ ./verbs/roce_run
+
+verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md
+	$(GO) run ./verbs/compat --out docs/verbs-compat.md
 
 roofline-c:
 	@$(MAKE) -s -C bench/roofline

@@ -58,9 +58,10 @@ type completionQueue struct {
 	ring        []protocol.CQE
 	polled      *atomic.Uint32 // by the program
 	armed       *atomic.Uint32
+	waiting     *atomic.Uint32
 	tail        uint32 // completions written
 	taken       uint32 // polled as last read
-	waiting     bool   // in engine.dirty
+	dirty       bool   // in engine.dirty
 	solicited   bool   // since the newest event
 	any         bool   // likewise
 	unsentEvent bool   // the channel's socket was full
@@ -105,7 +106,7 @@ func (o *completionQueue) allocate(depth int) error {
 		return err
 	}
 	o.memory, o.depth, o.ring = memory, depth, memory.cqes(n)
-	o.polled, o.armed = memory.cqHead()
+	o.polled, o.armed, o.waiting = memory.cqHead()
 	o.tail, o.taken = 0, 0
 	return nil
 }
@@ -164,8 +165,8 @@ func (s *Session) removeCQ(o *completionQueue) {
 
 // markDirty is called when a completion is added to an armed transport queue.
 func (e *Engine) markDirty(o *completionQueue) {
-	if !o.waiting {
-		o.waiting = true
+	if !o.dirty {
+		o.dirty = true
 		e.dirty = append(e.dirty, o)
 	}
 }
@@ -192,7 +193,7 @@ func (e *Engine) deliver() (busy bool) {
 		if rest {
 			continue // its ring or its socket is full
 		}
-		o.waiting = false
+		o.dirty = false
 		o.RequestNotify(false)
 		e.dirty[i] = e.dirty[len(e.dirty)-1]
 		e.dirty = e.dirty[:len(e.dirty)-1]
@@ -229,6 +230,7 @@ func (e *Engine) copyCompletions(o *completionQueue) (copied, rest bool) {
 			o.put(&e.wcs[i])
 		}
 		copied = true
+		wakeWaiter(o.waiting)
 	}
 	return copied, false
 }

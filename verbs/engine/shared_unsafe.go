@@ -4,6 +4,8 @@ import (
 	"sync/atomic"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/goroce/goroce/verbs/protocol"
 )
 
@@ -41,7 +43,19 @@ func readUint64(slot []byte) uint64 {
 }
 
 // cqHead returns the head of a completion queue's memory.
-func (m *shared) cqHead() (head, armed *atomic.Uint32) { return m.word(0), m.word(4) }
+func (m *shared) cqHead() (head, armed, waiting *atomic.Uint32) {
+	return m.word(0), m.word(4), m.word(8)
+}
+
+// wakeWaiter wakes a thread of the program that waits for a completion.
+func wakeWaiter(waiting *atomic.Uint32) {
+	if waiting.Load() != 1 || !waiting.CompareAndSwap(1, 0) {
+		return
+	}
+	const futexWake = 1
+	_, _, _ = unix.RawSyscall6(unix.SYS_FUTEX, uintptr(unsafe.Pointer(waiting)), futexWake, 1, 0, 0,
+		0)
+}
 
 // cqes returns the ring of a completion queue's memory.
 func (m *shared) cqes(n int) []protocol.CQE {

@@ -150,6 +150,7 @@ struct gr_engine *goroce_engine(struct ibv_context *c);
 /* queue.c */
 void gr_queue_init(struct gr_queue *q, const struct gr_ring *ring, uint32_t limit, void *memory);
 void gr_wake(struct gr_context *c);
+bool gr_cores_are_scarce(void);
 
 static inline void gr_ring_doorbell(struct gr_context *c, struct gr_queue *q)
 {

@@ -1,7 +1,12 @@
 /* Completions: ibv_poll_cq, its extended form, and ibv_req_notify_cq. */
+#define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <linux/futex.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "goroce.h"
 
@@ -34,13 +39,31 @@ static void fill(struct ibv_wc *wc, const struct gr_cqe *e)
 }
 
 /*
+ * wait_shortly sleeps until the engine adds a completion. A thread that yields instead gets its
+ * core back only after the slices of all others, one that is woken at once.
+ */
+static void wait_shortly(struct gr_cq_object *o)
+{
+	static const struct timespec limit = {.tv_nsec = 100 * 1000};
+	uint32_t *word = &o->memory->waiting;
+	__atomic_store_n(word, 1, __ATOMIC_SEQ_CST);
+	if (!next(o))
+		syscall(SYS_futex, word, FUTEX_WAIT, 1, &limit, NULL, 0);
+	__atomic_store_n(word, 0, __ATOMIC_RELAXED);
+}
+
+/*
  * A program that spins for a completion may occupy the very core on which the engine, or the
  * peer's, is to make it.
  */
 static void found_nothing(struct gr_cq_object *o)
 {
-	enum { POLLS_PER_YIELD = 64 };
-	if (++o->idle % POLLS_PER_YIELD == 0)
+	enum { POLLS_PER_YIELD = 64, POLLS_BEFORE_WAIT = 1024 };
+	if (++o->idle % POLLS_PER_YIELD)
+		return;
+	if (o->idle >= POLLS_BEFORE_WAIT && gr_cores_are_scarce())
+		wait_shortly(o);
+	else
 		sched_yield();
 }
 

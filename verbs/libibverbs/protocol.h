@@ -218,7 +218,8 @@ struct gr_completion_event {
 struct gr_cq_head {
 	uint32_t head;  /* the library: polled so far */
 	uint32_t armed; /* the library sets, the engine clears: enum gr_armed */
-	uint32_t reserved[30];
+	uint32_t waiting; /* 1: a thread waits on this futex for a completion */
+	uint32_t reserved[29];
 };
 
 enum gr_armed { GR_NOT_ARMED, GR_ARMED_SOLICITED, GR_ARMED };

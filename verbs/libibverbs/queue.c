@@ -1,4 +1,5 @@
 /* Rings of work requests, and how to wake the core that drains them. */
+#define _GNU_SOURCE
 #include <linux/futex.h>
 #include <sched.h>
 #include <sys/syscall.h>
@@ -23,6 +24,19 @@ void gr_lock_slow(gr_lock *lock)
 		else
 			__builtin_ia32_pause();
 	}
+}
+
+bool gr_cores_are_scarce(void)
+{
+	enum { ENOUGH = 4 }; /* a spinning thread and a polling core, at both ends */
+	static atomic_int cores;
+	int n = atomic_load_explicit(&cores, memory_order_relaxed);
+	if (!n) {
+		cpu_set_t set;
+		n = sched_getaffinity(0, sizeof(set), &set) ? ENOUGH : CPU_COUNT(&set);
+		atomic_store_explicit(&cores, n, memory_order_relaxed);
+	}
+	return n < ENOUGH;
 }
 
 void gr_wake(struct gr_context *c)

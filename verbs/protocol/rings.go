@@ -12,8 +12,8 @@ const (
 
 // CQHead is the head of a completion queue's memory; its ring follows.
 type CQHead struct {
-	Head, Armed uint32
-	_           [30]uint32
+	Head, Armed, Waiting uint32
+	_                    [29]uint32
 }
 
 // The values of CQHead.Armed.

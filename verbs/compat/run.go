@@ -1,0 +1,150 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// runs runs cells one after another.
+type runs struct {
+	roceRun string
+	dir     string // of the sockets of memif
+	limit   time.Duration
+	count   int
+}
+
+// cell runs one cell.
+func (r *runs) cell(ctx context.Context, c cell) result {
+	res := result{cell: c, version: version(c.suite)}
+	path, err := exec.LookPath(c.program)
+	if err != nil {
+		res.reason = "not installed"
+		return res
+	}
+	ctx, cancel := context.WithTimeout(ctx, r.limit)
+	defer cancel()
+	r.count++
+	url := "memif:" + filepath.Join(r.dir, fmt.Sprintf("%d.sock", r.count))
+	args := strings.Fields(c.args)
+	if c.single {
+		res.reason = explain(c.program, r.start(ctx, url, path, args).wait(), c.want)
+		return res
+	}
+	server := r.start(ctx, url, path, append(args, strings.Fields(c.server)...))
+	waitForListener(ctx, server)
+	clientArgs := c.client
+	if clientArgs == "" {
+		clientArgs = "localhost"
+	}
+	client := r.start(ctx, url+",client", path, append(args, strings.Fields(clientArgs)...))
+	res.reason = explain("client", client.wait(), c.want)
+	if res.reason != "" {
+		server.stop()
+	}
+	if reason := explain("server", server.wait(), ""); res.reason == "" {
+		res.reason = reason
+	}
+	return res
+}
+
+// process is one side of a cell.
+type process struct {
+	cmd    *exec.Cmd
+	output bytes.Buffer
+	err    error
+	ended  chan struct{}
+	stop   context.CancelFunc
+}
+
+func (r *runs) start(ctx context.Context, url, program string, args []string) *process {
+	ctx, cancel := context.WithCancel(ctx)
+	p := &process{ended: make(chan struct{}), stop: cancel}
+	args = append([]string{"-d", url, "--", program}, args...)
+	p.cmd = exec.CommandContext(ctx, r.roceRun, args...)
+	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
+	p.cmd.WaitDelay = time.Second
+	if p.err = p.cmd.Start(); p.err != nil {
+		close(p.ended)
+		return p
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		if ctx.Err() != nil {
+			p.err = errors.Join(errors.New("it did not end"), p.err)
+		}
+		close(p.ended)
+	}()
+	return p
+}
+
+func (p *process) wait() *process {
+	<-p.ended
+	p.stop()
+	return p
+}
+
+// ports are where the programs' servers listen: ibverbs-utils, perftest, qperf.
+var ports = []int{18515, 19765}
+
+// waitForListener waits until the server listens. Connecting to find out would disturb it.
+func waitForListener(ctx context.Context, server *process) {
+	for ctx.Err() == nil {
+		for _, port := range ports {
+			l, err := net.Listen("tcp", fmt.Sprintf(":%d", port))
+			if err != nil {
+				return
+			}
+			_ = l.Close()
+		}
+		select {
+		case <-server.ended:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// explain returns why a process failed, or "".
+func explain(who string, p *process, want string) string {
+	text := p.output.String()
+	if p.err != nil {
+		return fmt.Sprintf("%s: %v: %s", who, firstLine(p.err.Error()), lastLine(text))
+	}
+	if want != "" && !regexp.MustCompile(want).MatchString(text) {
+		return fmt.Sprintf("%s: output without results: %s", who, lastLine(text))
+	}
+	return ""
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+func lastLine(text string) string {
+	text = strings.TrimRight(text, "\n -")
+	return strings.TrimSpace(text[strings.LastIndex(text, "\n")+1:])
+}
+
+var versions = map[string]string{}
+
+// version returns the version of an installed Debian package.
+func version(suite string) string {
+	v, ok := versions[suite]
+	if !ok {
+		out, err := exec.Command("dpkg-query", "-W", "-f", "${Version}", suite).Output()
+		if v = string(out); err != nil {
+			v = "?"
+		}
+		versions[suite] = v
+	}
+	return v
+}
