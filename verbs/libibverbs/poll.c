@@ -54,17 +54,18 @@ static void wait_shortly(struct gr_cq_object *o)
 
 /*
  * A program that spins for a completion may occupy the very core on which the engine, or the
- * peer's, is to make it.
+ * peer's, is to make it. The caller has the lock, so that the memory stays.
  */
 static void found_nothing(struct gr_cq_object *o)
 {
-	enum { POLLS_PER_YIELD = 64, POLLS_BEFORE_WAIT = 1024 };
-	if (++o->idle % POLLS_PER_YIELD)
-		return;
-	if (o->idle >= POLLS_BEFORE_WAIT && gr_cores_are_scarce())
-		wait_shortly(o);
-	else
+	enum { POLLS_PER_WAIT = 128, POLLS_PER_YIELD = 1024 };
+	o->idle++;
+	if (gr_cores_are_scarce()) {
+		if (o->idle >= POLLS_PER_WAIT)
+			wait_shortly(o);
+	} else if (o->idle % POLLS_PER_YIELD == 0) {
 		sched_yield();
+	}
 }
 
 int gr_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -82,9 +83,9 @@ int gr_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 		__atomic_store_n(&o->memory->head, o->head, __ATOMIC_RELEASE);
 		o->idle = 0;
 	}
-	gr_release(&o->lock);
 	if (!i)
 		found_nothing(o);
+	gr_release(&o->lock);
 	return i;
 }
 
@@ -124,8 +125,10 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 		return EINVAL;
 	gr_acquire(&o->lock);
 	int err = take(o);
-	if (err)
+	if (err) {
+		found_nothing(o);
 		gr_release(&o->lock);
+	}
 	return err;
 }
 
@@ -143,6 +146,7 @@ static void end_poll(struct ibv_cq_ex *ex)
 {
 	struct gr_cq_object *o = object(ex);
 	o->head++;
+	o->idle = 0;
 	__atomic_store_n(&o->memory->head, o->head, __ATOMIC_RELEASE);
 	gr_release(&o->lock);
 }
