@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"math"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -40,9 +41,9 @@ func (Local) Map(addr, n uint64, write bool) ([]byte, error) {
 		switch {
 		case errno == unix.EINTR || errno == unix.EAGAIN:
 			continue
-		case errno == unix.EINVAL: // before Linux 5.14, or memory of a device
+		case errno == unix.EINVAL && !populates():
 			return local(addr, n), nil
-		case errno == unix.ENOMEM:
+		case errno == unix.ENOMEM, errno == unix.EINVAL: // not mapped, or not writable
 			return nil, unix.EFAULT
 		case errno != 0:
 			return nil, errors.Join(unix.EFAULT, errno)
@@ -50,6 +51,17 @@ func (Local) Map(addr, n uint64, write bool) ([]byte, error) {
 		return local(addr, n), nil
 	}
 }
+
+// populates reports whether the kernel has MADV_POPULATE_READ, since Linux 5.14.
+var populates = sync.OnceValue(func() bool {
+	page, err := unix.Mmap(-1, 0, unix.Getpagesize(), unix.PROT_READ,
+		unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = unix.Munmap(page) }()
+	return unix.Madvise(page, unix.MADV_POPULATE_READ) == nil
+})
 
 // Unmap implements Memory.
 func (Local) Unmap([]byte) {}
