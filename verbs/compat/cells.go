@@ -55,12 +55,12 @@ func perftest() (all []cell) {
 			if verb == "atomic" {
 				base = "-x 0"
 			}
-			bandwidth := []string{"-n 1000", "-n 500 -b", "-n 200 -q 16", "-D 2",
+			bandwidth := []string{"-n 500", "-n 500 -b", "-n 200 -q 16", "-D 2",
 				"-n 512 -l 8", "-n 500 -t 16 -Q 4"}
 			latency := []string{"-n 200", "-D 2"}
 			if verb != "atomic" {
-				bandwidth = append(bandwidth, "-n 100 -a", "-n 1000 -s 64")
-				latency = append(latency, "-n 100 -a")
+				bandwidth = append(bandwidth, "-n 20 -a", "-n 1000 -s 64")
+				latency = append(latency, "-n 20 -a")
 			}
 			if verb != "write" { // WRITE has no events: the program refuses -e
 				bandwidth = append(bandwidth, "-n 500 -e")
