@@ -186,6 +186,11 @@ func (rcv *receiver) takeRecv() bool {
 	return true
 }
 
+// room returns how many more receives fit into the queue.
+func (rcv *receiver) room() int { return rcv.queue.room() }
+
+func (rcv *receiver) onNoReceive(f func()) { rcv.queue.onEmpty = f }
+
 // canComplete reports whether the completion queue has room.
 func (rcv *receiver) canComplete() bool { return !rcv.cq.isFull() }
 

@@ -193,14 +193,14 @@ func (qp *QueuePair) RecvRoom() int {
 	if qp.rcv.isShared() {
 		return 0
 	}
-	return qp.rcv.queue.room()
+	return qp.rcv.room()
 }
 
 // OnNoReceive sets a function that is called when a message finds no receive in the queue pair's
 // own queue. It may post some, which the message then uses.
 func (qp *QueuePair) OnNoReceive(f func()) {
 	if !qp.rcv.isShared() {
-		qp.rcv.queue.onEmpty = f
+		qp.rcv.onNoReceive(f)
 	}
 }
 
