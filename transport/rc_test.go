@@ -94,7 +94,8 @@ func TestImmediateInvalidateSolicited(t *testing.T) {
 		{ID: 0, Op: OpRecv, QPN: b.qp.Num, ByteLen: 3000, WithImm: true, Imm: 0xcafe0001},
 		{ID: 1, Op: OpRecvWriteImm, QPN: b.qp.Num, ByteLen: 3000, WithImm: true,
 			Imm: 0xcafe0002},
-		{ID: 2, Op: OpRecv, QPN: b.qp.Num, ByteLen: 30, WithInv: true, Imm: extra.RKey},
+		{ID: 2, Op: OpRecv, QPN: b.qp.Num, ByteLen: 30, WithInv: true, Imm: extra.RKey,
+			Solicited: true},
 	}, p.await(b, 3))
 	require.Equal(t, 1, events, "only the solicited one raises an event")
 	require.False(t, extra.Valid())
