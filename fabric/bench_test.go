@@ -20,12 +20,12 @@ func BenchmarkFabric(b *testing.B) {
 		build func() *fabric.Network
 	}{
 		{"star16", func() *fabric.Network {
-			return fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 1500}}, 16,
+			return fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true}}, 16,
 				fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		}},
 		{"leafspine160", func() *fabric.Network {
 			return fabric.ToCC(100*units.Gbps,
-				400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500}})
+				400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true}})
 		}},
 	} {
 		b.Run(shape.name, func(b *testing.B) {
@@ -64,7 +64,7 @@ func BenchmarkFabricWebSearch(b *testing.B) {
 	qs[0] = fabric.Queue{Lossless: true, Alpha: 0.25, Headroom: 100_000, Reserve: 4096,
 		Resume: 3000}
 	net := fabric.ToCC(100*units.Gbps,
-		400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500},
+		400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true},
 		Switch: fabric.SwitchConfig{Buffer: 32_000_000, Queues: qs.At()}})
 	c, err := sim.New(sim.Scenario{Topology: sim.On(net), Hosts: sim.Hosts{PathMTU: 1024},
 		Scheme: sim.Scheme{Algorithm: func() cc.Algorithm {

@@ -180,7 +180,7 @@ func TestBoltReports(t *testing.T) {
 		if c.reports == 0 {
 			continue
 		}
-		src := in.wire.head // already on the wire: the queue was empty
+		src := in.wire.first().f // already on the wire: the queue was empty
 		require.NotNil(t, src)
 		var p wire.Packet
 		require.NoError(t, p.Parse(src.mem[:src.len]))

@@ -172,7 +172,7 @@ func (l *linkFaults) apply(p *Port, f *frame) bool {
 		late = 1 + units.Duration(l.rng.Int64N(int64(l.ReorderBy)))
 	case inShare(&u, l.Corrupt):
 		l.stats.Corrupted++
-		f.flip(l.rng.Uint64())
+		f.corrupt(l.rng.Uint64())
 	case inShare(&u, l.Spike):
 		l.stats.Spiked++
 		l.behind = n.now.Add(l.SpikeBy)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/netip"
 
+	"github.com/goroce/goroce/internal/prefetch"
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -299,16 +300,19 @@ func (n *Network) giveBack(f *frame) {
 // Send implements packet.Port.
 func (c *NIC) Send(class packet.Class, bufs []packet.Buf) int {
 	class = min(class, packet.Class(c.info.Classes-1))
+	p := c.ports[0]
 	for i := range bufs {
 		f := c.heldFrame(&bufs[i], "send")
-		c.net.label(f, bufs[i].Data())
-		p := c.ports[0]
 		if len(c.ports) > 1 {
+			c.net.label(f, bufs[i].Data())
 			p = c.ports[choose(f.hash, c.net.bond, len(c.ports))]
 		}
 		if p.queues[class].count >= c.depth {
 			c.blocked[class] = true
 			return i
+		}
+		if len(c.ports) == 1 { // not before, as a queue without room is common
+			c.net.label(f, bufs[i].Data())
 		}
 		c.moved++
 		c.stats.TxFrames++
@@ -368,6 +372,7 @@ func (c *NIC) receive(f *frame) {
 	}
 	f.wait = now.Sub(ready) // from which Recv restores the time of arrival
 	f.at = ready
+	prefetch.Line(&f.mem[0])
 	c.arrived.push(f)
 	c.waiting++
 	h.wake(ready)

@@ -12,38 +12,37 @@ type Link struct {
 	Delay units.Duration // propagation
 }
 
-// Port is one end of a link, with the egress queues and the wire to the other end.
+// Port is one end of a link, with the egress queues and the wire to the other end. Every frame that
+// leaves needs the fields before queues, which therefore are in adjacent cache lines.
 type Port struct {
-	net   *Network
-	id    int32
-	index int // among the ports of its node
-	peer  *Port
-	sw    *Switch // its node, or nil
-	host  *Host   // its node, or nil
+	net        *Network
+	peer       *Port
+	sw         *Switch // its node, or nil
+	host       *Host   // its node, or nil
+	id         int32
+	index      int32  // among the ports of its node
+	robinQueue uint8  // current queue of deficit round robin
+	filled     uint16 // queues that are not empty
+	paused     uint16 // queues paused by the peer
+	freeAt     units.Time
+	wakeAt     units.Time // time of the scheduled transmit event, or never
 
-	rate   units.BitRate
+	wire   flights        // frames in flight
+	first  frameList      // pause frames
 	byteAt units.Duration // time of a byte; 0 if not a whole number of picoseconds
 	delay  units.Duration // from the end of transmission to delivery
+	stats  PortStats
+	levels []uint16 // bit sets of the queues of each level, the highest level first
+	faults *linkFaults
+	rate   units.BitRate
 
-	queues     [MaxQueues]queue
-	levels     []uint16 // bit sets of the queues of each level, the highest level first
-	robinQueue uint8    // current queue of deficit round robin
-	filled     uint16   // queues that are not empty
-	paused     uint16   // queues paused by the peer
-	until      [MaxQueues]units.Time
-
-	first  frameList // pause frames
-	wire   frameList // frames in flight
-	freeAt units.Time
-	wakeAt units.Time // time of the scheduled transmit event, or never
+	queues [MaxQueues]queue
+	until  [MaxQueues]units.Time // end of the pause of each queue
+	groups [MaxQueues]group      // buffered frames that came in at this port
 
 	pausing    uint16            // queues that this port has paused at its peer
 	storm      uint16            // queues of a pause storm
 	pauseCalls [MaxQueues]uint32 // number of pauses
-
-	groups [MaxQueues]group // buffered frames that came in at this port
-	faults *linkFaults
-	stats  PortStats
 }
 
 // PortStats counts the frames that a port sent.
@@ -89,6 +88,7 @@ func (p *Port) configure(qs *Queues) {
 		q := &p.queues[i]
 		q.config = &qs[i]
 		q.weight = int64(max(q.config.Weight, 1))
+		q.marks = q.config.ECN.Kmax > 0 || len(q.config.ECNOf) > 0
 		level := q.config.Level
 		if level == 0 {
 			level = i
@@ -173,10 +173,10 @@ func (p *Port) transmit() {
 	}
 	p.freeAt = now.Add(took)
 	f.at = p.freeAt.Add(p.delay)
-	if p.wire.head == nil {
+	if p.wire.empty() {
 		n.schedule(f.at, eventArrive, p.id)
 	}
-	p.wire.push(f)
+	p.wire.push(flight{f.at, f})
 	p.stats.Frames++
 	p.stats.Bytes += uint64(f.wire)
 	if p.filled != 0 || p.first.head != nil {
@@ -238,7 +238,7 @@ func (p *Port) dequeue(at int, now units.Time) *frame {
 		p.filled &^= 1 << at
 		q.deficit = 0 // an empty queue leaves the round
 	}
-	if p.sw != nil {
+	if q.marks && p.sw != nil {
 		if e := q.config.ecn(f); e.AtDequeue && e.Kmax > 0 {
 			p.sw.markECN(q, f, e)
 		}

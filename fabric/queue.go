@@ -126,11 +126,13 @@ func (e *ECN) validate() error {
 }
 
 // ecn returns the marking configuration that applies to a frame.
-func (q *Queue) ecn(f *frame) ECN {
-	if e, own := q.ECNOf[f.dscp]; own {
-		return e
+func (q *Queue) ecn(f *frame) *ECN {
+	if len(q.ECNOf) > 0 {
+		if e, own := q.ECNOf[f.dscp]; own {
+			return &e
+		}
 	}
-	return q.ECN
+	return &q.ECN
 }
 
 // Queues is the configuration of all queues of a port.
@@ -144,13 +146,14 @@ type queue struct {
 	frameList
 	bytes   units.Bytes // as stored in the buffer
 	count   int32
-	weight  int64
-	deficit int64
+	marks   bool   // config.ECN or ECNOf marks
 	limit   *limit // nil: limited by the link only
 	config  *Queue
-	bolt    bolt
-	stats   QueueStats
+	deficit int64
 	watch   []func(units.Time, units.Bytes)
+	stats   QueueStats
+	weight  int64
+	bolt    bolt
 }
 
 // QueueStats counts the frames of one queue of a port.

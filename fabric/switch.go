@@ -153,8 +153,10 @@ func (s *Switch) accept(in, out *Port, q *queue, f *frame) {
 		s.net.drop(f)
 		return
 	}
-	if e := q.config.ecn(f); !e.AtDequeue && e.Kmax > 0 {
-		s.markECN(q, f, e)
+	if q.marks {
+		if e := q.config.ecn(f); !e.AtDequeue && e.Kmax > 0 {
+			s.markECN(q, f, e)
+		}
 	}
 	if q.config.Bolt.Frame > 0 {
 		s.applyBolt(in, out, q, f)
@@ -164,7 +166,7 @@ func (s *Switch) accept(in, out *Port, q *queue, f *frame) {
 }
 
 // markECN marks a frame with the probability of its queue's length.
-func (s *Switch) markECN(q *queue, f *frame, e ECN) {
+func (s *Switch) markECN(q *queue, f *frame, e *ECN) {
 	if f.ecn == wire.ECNNotECT || f.ecn == wire.ECNCE || q.bytes < e.Kmin {
 		return
 	}

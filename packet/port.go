@@ -92,6 +92,9 @@ type Offloads uint32
 // The offloads goroce knows.
 const (
 	OffloadIPv4Checksum Offloads = 1 << iota // fills in the IPv4 header checksum on transmit
+	// OffloadICRC protects packets from corruption in another way than by the invariant CRC of
+	// RoCEv2. A CRC of 0 is not to be checked, as a UDP checksum of 0; any other is.
+	OffloadICRC
 )
 
 // Has reports whether o includes all of want.

@@ -136,10 +136,28 @@ func (s *Simulation) path(p Pair) cc.Path {
 
 func (n *Node) queuePair() (*transport.QueuePair, error) {
 	h := &n.sim.Hosts
-	return n.Endpoint.CreateQP(transport.QPInit{
+	init := transport.QPInit{
 		Type: transport.RC, PD: n.PD, SendCQ: n.CQ, RecvCQ: n.CQ,
 		MaxSendWR: max(2*outstanding, h.SendDepth, h.Receives), MaxRecvWR: h.Receives,
-	})
+	}
+	if err := n.growCQ(init.MaxSendWR + init.MaxRecvWR); err != nil {
+		return nil, err
+	}
+	return n.Endpoint.CreateQP(init)
+}
+
+// growCQ makes room for the completions of another queue pair.
+func (n *Node) growCQ(wrs int) error {
+	n.wrs += wrs
+	depth := n.depth
+	for depth < min(2*n.wrs, maxCQDepth) {
+		depth *= 2
+	}
+	if depth == n.depth {
+		return nil
+	}
+	n.depth = depth
+	return n.CQ.Resize(depth)
 }
 
 // bringUp connects one end to the other.

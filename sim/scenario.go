@@ -49,6 +49,10 @@ type Hosts struct {
 	Plain bool
 	// Cold hosts resolve addresses when their first flows begin.
 	Cold bool
+	// ICRC makes endpoints compute and check the invariant CRC of every packet, for readers of
+	// frames. Otherwise the network vouches for it, see fabric.Config.OffloadICRC. A run has the
+	// same results either way, and takes less time without. Wrap implies ICRC.
+	ICRC bool
 	// Wrap, unless nil, returns a replacement of the port of a host, such as a recorder of frames.
 	Wrap PortWrapper
 }

@@ -42,6 +42,8 @@ type Node struct {
 	counts  map[int]int     // number of connections, by the other host
 	idle    map[int][]*Conn // by the other host; never iterated over, since its order is random
 	inboxes []inbox         // by the ID of their receives
+	depth   int             // of CQ
+	wrs     int             // that the queue pairs may have outstanding
 	todo    []func(units.Time)
 	wcs     [16]transport.WorkCompletion
 }
@@ -54,7 +56,8 @@ func New(scenario Scenario) (*Simulation, error) {
 	}
 	s.source, s.sink = make([]byte, s.Hosts.Chunk), make([]byte, s.Hosts.Chunk)
 	for _, h := range s.Net.Hosts() {
-		n := &Node{Host: h, sim: s, idle: map[int][]*Conn{}, counts: map[int]int{}}
+		n := &Node{Host: h, sim: s, depth: firstCQDepth, idle: map[int][]*Conn{},
+			counts: map[int]int{}}
 		if err := n.start(); err != nil {
 			return nil, fmt.Errorf("sim: %v: %w", h, err)
 		}
@@ -98,6 +101,13 @@ func (s *Simulation) fill() {
 	}
 }
 
+// The depth of a node's completion queue. It has room for twice what may be outstanding on the
+// node's queue pairs, and grows with them, up to maxCQDepth.
+const (
+	firstCQDepth = 1 << 8
+	maxCQDepth   = 1 << 16
+)
+
 // start makes the endpoint and attaches it to the host.
 func (n *Node) start() (err error) {
 	s, index := n.sim, n.Host.Index()
@@ -123,7 +133,7 @@ func (n *Node) start() (err error) {
 		return err
 	}
 	n.PD = n.Endpoint.AllocPD()
-	if n.CQ, err = n.Endpoint.CreateCQ(1 << 16); err != nil {
+	if n.CQ, err = n.Endpoint.CreateCQ(firstCQDepth); err != nil {
 		return err
 	}
 	if n.source, err = n.Endpoint.RegisterMemory(n.PD, s.source, 0); err != nil {

@@ -37,7 +37,8 @@ func On(net *fabric.Network) Topology {
 // parts returns the parts for the topology.
 func (s *Scenario) parts() fabric.Parts {
 	return fabric.Parts{
-		Config: fabric.Config{Seed: s.Seed, MTU: s.Hosts.LinkMTU, Classify: s.Scheme.Classify},
-		Host:   s.Hosts.Machine, HostOf: s.Hosts.MachineOf, Switch: s.Scheme.Switch,
+		Config: fabric.Config{Seed: s.Seed, MTU: s.Hosts.LinkMTU, Classify: s.Scheme.Classify,
+			OffloadICRC: !s.Hosts.ICRC && s.Hosts.Wrap == nil},
+		Host: s.Hosts.Machine, HostOf: s.Hosts.MachineOf, Switch: s.Scheme.Switch,
 	}
 }

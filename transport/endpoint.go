@@ -132,6 +132,7 @@ type Endpoint struct {
 	recoveries     pool[recovery]
 
 	trimmedDSCP  uint8
+	noICRC       bool // packet.OffloadICRC
 	newAlgorithm func() cc.Algorithm
 	cnpInterval  units.Duration
 	secrets      secrets
@@ -170,10 +171,10 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 		port: c.Port, info: info, mac: mac, vlan: c.VLAN, now: now, neighbors: table,
 		timers: pace.New(now), cc: c.Controller, newAlgorithm: c.NewAlgorithm,
 		cnpInterval: c.CNPInterval, nextAddr: addressBase, maxHeld: c.MaxHeld,
-		trimmedDSCP: c.TrimmedDSCP,
-		secrets:     newSecrets(&c),
-		hugePages:   hugePages{advise: c.HugePages},
-		sendQueues:  make(map[sendQueueShape]*pool[sendQueue]),
+		trimmedDSCP: c.TrimmedDSCP, noICRC: info.Offloads.Has(packet.OffloadICRC),
+		secrets:    newSecrets(&c),
+		hugePages:  hugePages{advise: c.HugePages},
+		sendQueues: make(map[sendQueueShape]*pool[sendQueue]),
 	}
 	if e.maxHeld <= 0 {
 		e.maxHeld = endpoint.DefaultHeld
@@ -348,7 +349,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 			return
 		}
 	}
-	if !p.ICRC() {
+	if (!e.noICRC || p.HasICRC()) && !p.ICRC() {
 		e.counters.DropICRC++
 		return
 	}

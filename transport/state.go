@@ -352,6 +352,7 @@ func (e *Endpoint) address(p AddressVector, dest wire.QPN, pkey uint16) (wire.Ad
 		SrcMAC: e.mac, Src: src, Dst: p.IP, SrcPort: p.SourcePort, TOS: p.TrafficClass,
 		VLAN: e.vlan,
 		TTL:  p.HopLimit, FlowLabel: p.FlowLabel, PKey: pkey, DestQP: dest,
+		NoICRC: e.noICRC,
 	}, nil
 }
 

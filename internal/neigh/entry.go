@@ -21,7 +21,6 @@ type Entry struct {
 	list       *lruList // nil if held, or an address of ours
 	prev, next *Entry
 
-	deadline units.Time
 	index    int // position in the heap of timers, plus 1; 0 if not in it
 	interval units.Duration
 	until    units.Time // end of the solicitations of an unresolved entry

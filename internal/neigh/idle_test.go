@@ -193,8 +193,8 @@ func TestIdleLists(t *testing.T) {
 				require.Equal(t, e.state != local && held[e] == 0, listed[e])
 			}
 			for i, e := range table.timers {
-				require.Equal(t, i+1, e.index)
-				require.False(t, e.evicted)
+				require.Equal(t, i+1, e.entry.index)
+				require.False(t, e.entry.evicted)
 			}
 		}
 	})

@@ -231,7 +231,7 @@ func TestHeap(t *testing.T) {
 			i := rapid.IntRange(0, len(entries)-1).Draw(t, "entry")
 			h.set(&entries[i], start.Add(units.Duration(rapid.IntRange(0, 1000).Draw(t, "delay"))))
 			for j, e := range h {
-				require.Equal(t, j+1, e.index)
+				require.Equal(t, j+1, e.entry.index)
 				require.False(t, e.deadline.Before(h[0].deadline))
 			}
 		}

@@ -145,11 +145,11 @@ func (t *Table) Emit(buf []byte) int {
 // Poll sends the solicitations that are due and returns the time of the next one.
 func (t *Table) Poll(now units.Time) units.Time {
 	for len(t.timers) > 0 {
-		e := t.timers[0]
-		if e.deadline.After(now) {
-			return e.deadline
+		first := t.timers[0]
+		if first.deadline.After(now) {
+			return first.deadline
 		}
-		t.expire(e, now)
+		t.expire(first.entry, now)
 	}
 	return now.Add(units.Forever)
 }

@@ -4,15 +4,21 @@ import "github.com/goroce/goroce/units"
 
 // timerHeap is a heap of entries, the earliest deadline first. Deadlines are within half the range
 // of a Time of each other, so Before orders them.
-type timerHeap []*Entry
+type timerHeap []timer
+
+// timer is the deadline of an entry.
+type timer struct {
+	deadline units.Time
+	entry    *Entry
+}
 
 // set sets the deadline of an entry.
 func (h *timerHeap) set(e *Entry, at units.Time) {
-	e.deadline = at
 	if e.index == 0 {
-		*h = append(*h, e)
+		*h = append(*h, timer{entry: e})
 		e.index = len(*h)
 	}
+	(*h)[e.index-1].deadline = at
 	i := h.up(e.index - 1)
 	h.down(i)
 }
@@ -24,7 +30,7 @@ func (h *timerHeap) remove(e *Entry) {
 		return
 	}
 	h.swap(i, last)
-	(*h)[last] = nil
+	(*h)[last] = timer{}
 	*h = (*h)[:last]
 	e.index = 0
 	if i < last {
@@ -63,5 +69,5 @@ func (h timerHeap) down(i int) {
 
 func (h timerHeap) swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].index, h[j].index = i+1, j+1
+	h[i].entry.index, h[j].entry.index = i+1, j+1
 }

@@ -10,7 +10,7 @@ const minOnePass = 1024
 // Seal does. It sums a long payload while it copies it, if this processor can. The two must not
 // overlap.
 func (t *Template) SealCopy(frame []byte, at int, payload []byte) {
-	if len(payload) < minOnePass || !hasCopyCRC {
+	if len(payload) < minOnePass || !hasCopyCRC || t.noICRC {
 		copy(frame[at:], payload)
 		t.Seal(frame)
 		return

@@ -33,6 +33,7 @@ type Address struct {
 	FlowLabel      uint32 // of IPv6, 20 bits
 	PKey           uint16 // 0 is DefaultPKey: 0 itself is not a valid key (IB 10.9.1.1)
 	DestQP         QPN
+	NoICRC         bool // write 0 in place of the invariant CRC, see packet.OffloadICRC
 }
 
 // Template is the headers of a flow, from Ethernet to BTH, as bytes. Set must be called before
@@ -41,6 +42,7 @@ type Template struct {
 	len     uint8 // bytes of headers in use
 	l3      uint8 // offset of the IP header
 	v6      bool
+	noICRC  bool
 	sum     uint32 // ones' complement sum of the IPv4 header without its length
 	headers [MaxOverhead]byte
 }
@@ -65,7 +67,7 @@ func (t *Template) Set(a Address) error {
 	if a.PKey == 0 {
 		a.PKey = DefaultPKey
 	}
-	*t = Template{v6: src.Is6()}
+	*t = Template{v6: src.Is6(), noICRC: a.NoICRC}
 	t.setEthernet(&a)
 	if t.v6 {
 		t.setIPv6(&a, src, dst)
@@ -264,13 +266,17 @@ func (t *Template) TOS() uint8 {
 	return t.headers[t.l3+1]
 }
 
-// Seal zeroes the pad and writes the ICRC of a frame that has the length returned by Build
+// Seal zeroes the pad and writes the ICRC, or 0 with Address.NoICRC, of a frame that has the length returned by Build
 // (IB 9.2.5, A17.3.3).
 func (t *Template) Seal(frame []byte) {
 	end := len(frame) - ICRCLen
 	pad := int(frame[t.len-BTHLen+1] >> bthPadShift & 3)
 	for i := range pad {
 		frame[end-1-i] = 0
+	}
+	if t.noICRC {
+		binary.LittleEndian.PutUint32(frame[end:], 0)
+		return
 	}
 	b := frame[t.l3:end]
 	if Opcode(frame[t.len-BTHLen]) == XDATA {
