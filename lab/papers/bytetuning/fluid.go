@@ -113,7 +113,7 @@ var fluidFixedPoint = &experiment.Experiment{
 			return nil
 		}
 		for _, n := range []int{2, 4, 8} {
-			q, err := packetQueue(j, n)
+			q, err := packetQueue(j, n, 50*ms)
 			if err != nil {
 				return err
 			}
@@ -143,9 +143,9 @@ var fluidFixedPoint = &experiment.Experiment{
 	},
 }
 
-// packetQueue returns the mean queue in bytes of n flows of DCQCN in the fabric: 40 Gb/s, 5/200/10
-// %, without PFC.
-func packetQueue(j *experiment.Job, n int) (float64, error) {
+// packetQueue returns the mean queue in bytes, from 20 ms on, of n flows of DCQCN in the fabric: 40
+// Gb/s, 5/200/10 %, without PFC.
+func packetQueue(j *experiment.Job, n int, until units.Duration) (float64, error) {
 	control, err := cc.Parse("dcqcn")
 	if err != nil {
 		return 0, err
@@ -154,7 +154,6 @@ func packetQueue(j *experiment.Job, n int) (float64, error) {
 	for i := range flows {
 		flows[i].Control = control
 	}
-	const until = 50 * ms
 	r, err := sim.Bottleneck{
 		Seed: j.Seed, Rate: 40 * gbps, Delay: 5 * us, ECN: fabric.ECN{Kmin: 5000, Kmax: 200_000,
 			Pmax: 0.1}, Until: until, Jitter: 5 * us,
