@@ -41,6 +41,8 @@ type Verdict struct {
 	Note  string `json:"note"` // a comment on the value; never empty when Pass is nil
 	// Exchange is set if the claim holds and compares schemes whose results can be exchanged.
 	Exchange *Exchange `json:"exchange,omitempty"`
+	// BySeed are the outcomes of the seeds alone, in their order, unless all have the same.
+	BySeed []SeedVerdict `json:"by_seed,omitempty"`
 }
 
 // ReadResult reads a claims.json.

@@ -129,10 +129,10 @@ func TestReadVerdictsErrors(t *testing.T) {
 // or not the run has a note.
 func TestCompare(t *testing.T) {
 	fast := func(pass *bool) Verdict {
-		return Verdict{"p/a/fast", Text("2ms"), pass, "a note", nil}
+		return Verdict{"p/a/fast", Text("2ms"), pass, "a note", nil, nil}
 	}
 	full := func(pass *bool) Verdict {
-		return Verdict{"p/a/full", Number(0.5), pass, "a note", nil}
+		return Verdict{"p/a/full", Number(0.5), pass, "a note", nil, nil}
 	}
 	for _, c := range []struct {
 		name  string
@@ -170,7 +170,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	e := withVerdicts(t, minimalVerdicts).Find("p/b")
-	right := []Verdict{{"p/b/right", Number(0), yes(), "", nil}}
+	right := []Verdict{{"p/b/right", Number(0), yes(), "", nil, nil}}
 	assert.Equal(t, []string{"p/b/right: holds at full scale, and no verdict is committed"},
 		Compare(e, &Result{Experiment: e.ID, Scale: FullScale, Claims: right}))
 }
@@ -182,8 +182,8 @@ func TestUpdateVerdicts(t *testing.T) {
 	e := c.Find("p/a")
 	r := &Result{Experiment: e.ID, Scale: FullScale, Claims: []Verdict{
 		{"p/a/fast", Text("2ms"), no(), "it's: " + strings.Repeat("slower than it was # ", 12),
-			nil},
-		{"p/a/full", Number(0.5), no(), "another note", nil},
+			nil, nil},
+		{"p/a/full", Number(0.5), no(), "another note", nil, nil},
 	}}
 	assert.Equal(t, []string{"p/a/fast at full scale: fails, was holds"}, UpdateVerdicts(e, r))
 	assert.Empty(t, UpdateVerdicts(e, r), "a second update changes nothing")
@@ -198,7 +198,7 @@ func TestUpdateVerdicts(t *testing.T) {
 	assert.Equal(t, "the buffer is ours", e.Claim("full").Expected(FullScale).Reason)
 	assert.True(t, e.Claim("fast").Expected(SmallScale).Machine)
 
-	fast := []Verdict{{"p/a/fast", Text("2ms"), no(), "", nil}}
+	fast := []Verdict{{"p/a/fast", Text("2ms"), no(), "", nil, nil}}
 	small := &Result{Experiment: e.ID, Scale: SmallScale, Claims: fast}
 	assert.Empty(t, UpdateVerdicts(e, small), "the machine decides")
 	r.Claims[0].Pass, r.Claims[0].Note = nil, ""
@@ -210,7 +210,7 @@ func TestUpdateVerdicts(t *testing.T) {
 // TestUpdateOfClaimsJudgedOnlyAtFullScale: the reason is onlyFull, not the note of the run.
 func TestUpdateOfClaimsJudgedOnlyAtFullScale(t *testing.T) {
 	e := withVerdicts(t, "[]").Find("p/a")
-	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds", nil}}
+	full := []Verdict{{"p/a/full", Number(0.5), nil, "9 seeds", nil, nil}}
 	r := &Result{Experiment: e.ID, Scale: SmallScale, Claims: full}
 	assert.Equal(t, []string{"p/a/full at small scale: not judged, was none"}, UpdateVerdicts(e, r))
 	assert.Equal(t, &ExpectedVerdict{NotJudged, false, onlyFull},

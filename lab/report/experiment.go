@@ -39,6 +39,7 @@ type Claim struct {
 	Ours   []Cell // rounded; empty without a value
 	Mark   claims.Outcome
 	Note   string
+	Spread string // of the seeds
 
 	Exchange *claims.Exchange // see claims.Verdict
 
@@ -116,6 +117,7 @@ func (v *Experiment) judged(c *claims.Claim, r *claims.Result) {
 	} else {
 		d := r.Claims[i]
 		row.Note, row.Mark, row.Exchange = d.Note, d.Outcome(), d.Exchange
+		row.Spread = d.Spread()
 		if !d.Value.IsNull() {
 			row.Ours = cells(c, c.At(r.Scale), d.Value)
 		}

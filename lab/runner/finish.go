@@ -62,6 +62,7 @@ func Finish(dir string, p *Plan, e *claims.Experiment, code *Code) (State, error
 	if p.Scale == experiment.Small { // full results are large
 		exchange.Test(p.Experiment, e, p.Scale, done, verdicts)
 	}
+	judgeSeeds(p, e, done, verdicts)
 	behaviour := e.Behaviour
 	if p.Scale == experiment.Small {
 		if behaviour, err = experiment.Digest(done); err != nil {

@@ -54,6 +54,37 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
+// Each seed is judged alone, too, if there are several and their values differ.
+func TestFinishJudgesSeeds(t *testing.T) {
+	x := *labtest.Dice
+	x.Judge = func(r *experiment.Results) {
+		seeds := float64(len(r.Seeds()))
+		r.Claim("mean", seeds/10)
+		r.Claim("certain", 6)
+		r.Claim("spread", []float64{1, seeds})
+	}
+	x.Figures, x.Seeds = nil, func(experiment.Scale) int { return 3 }
+	dir := t.TempDir()
+	_, err := Finish(dir, playOf(t, &x, dir, experiment.Full, Options{}), dice(t), &oneCode)
+	require.NoError(t, err)
+	r, err := claims.ReadResult(filepath.Join(dir, "demo/dice/claims.json"))
+	require.NoError(t, err)
+	assert.Equal(t, claims.Fails, r.Claims[0].Outcome(), "0.3 of all three seeds")
+	assert.Empty(t, r.Claims[0].BySeed, "0.1 of each")
+	x.Judge = func(r *experiment.Results) {
+		r.Claim("mean", float64(r.Seeds()[0].Cell("n=1").Values("sum")[0]))
+		r.Claim("certain", 6)
+		r.Claim("spread", []float64{1, 2})
+	}
+	_, err = Finish(dir, playOf(t, &x, dir, experiment.Full, Options{}), dice(t), &oneCode)
+	require.NoError(t, err)
+	r, err = claims.ReadResult(filepath.Join(dir, "demo/dice/claims.json"))
+	require.NoError(t, err)
+	require.Len(t, r.Claims[0].BySeed, 3)
+	assert.Equal(t, r.Claims[0].Value, r.Claims[0].BySeed[0].Value)
+	assert.Empty(t, r.Claims[1].BySeed)
+}
+
 // TestFinishExchangesResults: claims at small scale are judged again with exchanged results.
 func TestFinishExchangesResults(t *testing.T) {
 	x := *labtest.Dice
