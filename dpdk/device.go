@@ -81,6 +81,10 @@ type Stats struct {
 
 	Buffers     int // in the pool
 	BuffersFree int // free ones among them
+
+	// RxQueued is the number of frames that wait in the receive queues; negative: unknown. Only a
+	// loop reports it.
+	RxQueued int
 }
 
 // Stats returns the counters. After the removal of the device it returns ErrRemoved, together with
@@ -101,6 +105,9 @@ func (d *Device) Stats() (Stats, error) {
 		s.TxRemoved += q.txRemoved.Load()
 	}
 	s.Buffers, s.BuffersFree = d.pool.Size(), d.pool.AvailCount()
+	if s.RxQueued = -1; d.loop != nil {
+		s.RxQueued = d.loop.waiting()
+	}
 	return s, d.cause(err)
 }
 

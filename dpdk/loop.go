@@ -91,6 +91,14 @@ func (e loopEnd) release() {
 	}
 }
 
+// waiting returns the number of frames that wait to be received at this end.
+func (e loopEnd) waiting() (frames int) {
+	for _, r := range e.pair.rings[e.end] {
+		frames += r.Count()
+	}
+	return frames
+}
+
 func (p *loopPair) drain(end int) {
 	for _, r := range p.rings[end] {
 		r.Drain()

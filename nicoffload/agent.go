@@ -248,6 +248,9 @@ func (a *Agent) Snapshot(h Handle) (cc.Snapshot, bool) {
 // Counters returns the counters.
 func (a *Agent) Counters() AgentCounters { return a.counters }
 
+// DeviceCounters returns the counters of its device.
+func (a *Agent) DeviceCounters() Counters { return a.device.Counters() }
+
 // Activity returns the number of messages: a Poll that did not change it found none.
 func (a *Agent) Activity() uint64 { return a.counters.Messages }
 

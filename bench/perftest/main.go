@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/metrics"
 	"github.com/goroce/goroce/nicoffload/process"
 )
 
@@ -93,6 +94,11 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 	// A polling goroutine never releases its P. Without one more, other goroutines would depend on
 	// preemption, which disturbs the measurement.
 	runtime.GOMAXPROCS(s.cores() + s.agents() + 1)
+	var err error
+	if s.monitor, err = metrics.Start(s.Metrics); err != nil {
+		return nil, err
+	}
+	defer s.monitor.Close()
 	switch {
 	case s.inProcess():
 		return runInProcess(ctx, s, c)

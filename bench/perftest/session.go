@@ -69,6 +69,7 @@ func (x *session) open(log *slog.Logger) error {
 		return err
 	}
 	x.host = host
+	s.monitor.Add(host)
 	if largest := x.portMTU(); s.MTU > largest {
 		return fmt.Errorf("--mtu %d: want at most %d on port %s", s.MTU, largest, s.Device)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/metrics"
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/tocc"
@@ -74,6 +75,7 @@ type Settings struct {
 	Pcap     string
 	Seed     uint64
 	EAL      string
+	Metrics  string // address to serve metrics on; empty: none
 
 	// Output.
 	NoPeak    bool
@@ -90,6 +92,7 @@ type Settings struct {
 	LimitMsgRate float64
 
 	instrument cc.Factory // measures in place of Congestion; nil: none
+	monitor    *metrics.Server
 
 	// Settings that depend on the peer.
 	page, line int // bytes that small messages cycle through, and their alignment

@@ -9,6 +9,7 @@ import (
 	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/endpoint"
+	"github.com/goroce/goroce/metrics"
 )
 
 // table declares the flags of a test, bound to its settings. Flags of other tests are in it as
@@ -153,6 +154,9 @@ func (s *Settings) portFlags() []cli.Flag {
 		{Name: "seed", Value: &s.Seed,
 			Help: "`number` from which keys and PSNs are derived, for reproducible runs; they " +
 				"are then predictable (default none)"},
+		{Name: "metrics", Value: &s.Metrics, Check: func(name string) error {
+			return metrics.CheckAddr(name, s.Metrics)
+		}, Help: metrics.FlagHelp},
 		{Name: "eal", Value: &s.EAL, Help: "additional `arguments` for DPDK's EAL"},
 	}
 }

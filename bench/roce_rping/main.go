@@ -19,6 +19,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/metrics"
 )
 
 func main() {
@@ -47,11 +48,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) error {
 	// A polling goroutine never releases its P; the other goroutines need another.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+	monitor, err := metrics.Start(s.metrics)
+	if err != nil {
+		return err
+	}
+	defer monitor.Close()
 	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
 		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control, CM: true})
 	if err != nil {
 		return err
 	}
+	monitor.Add(host)
 	if s.server {
 		err = s.serve(ctx, host, stdout, stderr)
 	} else {

@@ -11,6 +11,7 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/cli"
+	"github.com/goroce/goroce/metrics"
 	"github.com/goroce/goroce/units"
 )
 
@@ -37,6 +38,7 @@ type settings struct {
 	gateways []netip.Addr
 	idle     goroce.Idle
 	pcap     string
+	metrics  string
 	control  func() cc.Algorithm // of a connection; nil: the transport's default
 }
 
@@ -116,6 +118,9 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 			Check: func(name string) error { return s.parseControl(name, w.control) },
 			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
 				"20us and 100Gb/s"},
+		{Name: "metrics", Value: &s.metrics, Check: func(name string) error {
+			return metrics.CheckAddr(name, s.metrics)
+		}, Help: metrics.FlagHelp},
 		{Name: "pcap", Value: &s.pcap, Help: "write the port's frames to this `file`"},
 	}
 }
