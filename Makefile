@@ -14,7 +14,7 @@ FUZZTIME  ?= 5s
 VCS     = $(shell git rev-parse HEAD >/dev/null 2>&1 && echo auto || echo false)
 GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
-MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod))
+MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
 .PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
 	chaos container clean
@@ -135,7 +135,7 @@ RUN    ?=
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
 	@bin/interop $(if $(filter differential,$(MODE)),-differential -seeds $(SEEDS) -first $(FIRST),-matrix $(MATRIX) -run '$(RUN)')
 
-examples: setup ## build, vet and test the modules in examples/ that use this one from outside
+examples: setup ## build, vet and test the modules in examples/ that use this one from outside, and those of deploy/
 	@set -e; for d in $(MODULES); do echo "examples: $$d"; \
 		(cd $$d && $(GO) vet ./... && $(GO) build -o /dev/null ./... && $(GO) test ./...); done
 

@@ -62,10 +62,11 @@ type (
 func (s *Server) state(w http.ResponseWriter, _ *http.Request) {
 	d := debugState{Ports: []debugPort{}, QueuePairs: []debugQueuePair{}}
 	for _, h := range s.sample() {
-		p := debugPort{Port: h.name, Link: h.link.Up, Received: h.port.RxBytes,
-			Sent: h.port.TxBytes, Free: h.port.BuffersFree, Buffers: h.port.Buffers,
-			Now: seconds(h.now.Sub(0))}
+		p := debugPort{Port: h.name, Link: h.link.Up, Free: h.port.BuffersFree,
+			Buffers: h.port.Buffers, Now: seconds(h.now.Sub(0))}
 		for _, e := range h.endpoints {
+			p.Received += e.RxBytes // not every driver counts bytes
+			p.Sent += e.TxBytes
 			p.QueuePairs += e.Holdings.QueuePairs
 			p.Busy += seconds(e.Polling.Busy)
 			for i := range e.queuePairs.largest {
