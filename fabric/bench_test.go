@@ -15,17 +15,18 @@ import (
 // BenchmarkFabric measures the link crossings of frames per second, with transport endpoints on
 // every host. One iteration is one frame over one link.
 func BenchmarkFabric(b *testing.B) {
+	parts := fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true}}
 	for _, shape := range []struct {
 		name  string
 		build func() *fabric.Network
 	}{
 		{"star16", func() *fabric.Network {
-			return fabric.Star(fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true}}, 16,
+			return fabric.Star(parts, 16,
 				fabric.Link{Rate: 100 * units.Gbps, Delay: units.Microsecond})
 		}},
 		{"leafspine160", func() *fabric.Network {
 			return fabric.ToCC(100*units.Gbps,
-				400*units.Gbps).Build(fabric.Parts{Config: fabric.Config{MTU: 1500, OffloadICRC: true}})
+				400*units.Gbps).Build(parts)
 		}},
 	} {
 		b.Run(shape.name, func(b *testing.B) {

@@ -11,24 +11,18 @@ import (
 func (f *frame) corrupt(r uint64) {
 	data := f.mem[:f.len]
 	var p wire.Packet
-	offloaded := p.Parse(data) == nil && !p.HasICRC()
-	if offloaded {
-		p.SetICRC()
+	if p.Parse(data) != nil || !isZero(data[len(data)-wire.ICRCLen:]) {
+		f.flip(r)
+		return
 	}
+	p.SetICRC()
 	f.flip(r)
-	if crc := data[max(0, len(data)-wire.ICRCLen):]; offloaded && isZero(crc) {
+	if crc := data[len(data)-wire.ICRCLen:]; isZero(crc) {
 		crc[0] = 1 // not 0, which the receiver would not check
 	}
 }
 
-func isZero(b []byte) bool {
-	for _, x := range b {
-		if x != 0 {
-			return false
-		}
-	}
-	return true
-}
+func isZero(crc []byte) bool { return binary.LittleEndian.Uint32(crc) == 0 }
 
 // sequenceNumber returns the last four bytes of the BTH of a RoCEv2 packet: its acknowledgement
 // request and sequence number. It returns 0 for a shorter frame.

@@ -349,7 +349,7 @@ func (e *Endpoint) receive(b *packet.Buf) {
 			return
 		}
 	}
-	if (!e.noICRC || p.HasICRC()) && !p.ICRC() {
+	if (!e.noICRC || hasICRC(frame)) && !p.ICRC() {
 		e.counters.DropICRC++
 		return
 	}

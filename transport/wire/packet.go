@@ -120,10 +120,6 @@ func (p *Packet) ICRC() bool {
 	return icrc(p.Frame[p.L3:end], p.V6) == le32(p.Frame[end:])
 }
 
-// HasICRC reports whether the frame has an invariant CRC. A port with packet.OffloadICRC may deliver
-// frames with 0 in its place.
-func (p *Packet) HasICRC() bool { return le32(p.Frame[len(p.Frame)-ICRCLen:]) != 0 }
-
 // icrc returns the invariant CRC of the frame.
 func (p *Packet) icrc() uint32 {
 	b := p.Frame[p.L3 : len(p.Frame)-ICRCLen]

@@ -266,7 +266,8 @@ func (t *Template) TOS() uint8 {
 	return t.headers[t.l3+1]
 }
 
-// Seal zeroes the pad and writes the ICRC, or 0 with Address.NoICRC, of a frame that has the length returned by Build
+// Seal zeroes the pad and writes the ICRC of a frame that has the length returned by Build. With
+// Address.NoICRC it writes 0
 // (IB 9.2.5, A17.3.3).
 func (t *Template) Seal(frame []byte) {
 	end := len(frame) - ICRCLen
