@@ -82,10 +82,9 @@ func (f *Flow) ends() (from, to int) {
 // Traffic makes the flows of a run, from its network and its seed.
 type Traffic func(s *Simulation) (workload.Source, error)
 
-// From returns the traffic of a generator of fabric/workload, such as workload.Incast.
-func From(g interface {
-	Source() (workload.Source, error)
-}) Traffic {
+// From returns the traffic of a generator of fabric/workload, such as workload.Incast or
+// workload.Graph.
+func From[S workload.Source](g interface{ Source() (S, error) }) Traffic {
 	return func(*Simulation) (workload.Source, error) { return g.Source() }
 }
 

@@ -6,6 +6,10 @@
 // may start only when an earlier one has completed. [Merge] combines several Sources. Hosts are
 // indices from 0.
 //
+// A [List] is given flow by flow, or read from a CSV ([ParseList]). A [Graph] is flows and delays
+// that wait for others, given task by task or read from a connection matrix of htsim
+// ([ParseMatrix]).
+//
 // Flow sizes are drawn from a [Distribution]: a published one by name ([ByName]), a table
 // ([ParseSizes]), [Fixed] or [Uniform]. The same type describes the numbers of mappers and reducers
 // of coflows and the noise of delay measurements ([DelayNoise]).
