@@ -51,7 +51,8 @@ func TestVerdicts(t *testing.T) {
 		{"a value of another form", FullScale, map[string]Value{"fast": Number(800), "full": full},
 			nil, []Verdict{
 				{"p/a/fast", Number(800), nil,
-					"not judged: claims: <= 1ms of 800: 800 is a number and 1ms is a time", nil, nil},
+					"not judged: claims: <= 1ms of 800: 800 is a number and 1ms is a time", nil,
+					nil},
 				{"p/a/full", full, no(), "", nil, nil},
 			}},
 	} {
@@ -95,10 +96,12 @@ func TestCheck(t *testing.T) {
 		{"unknown", []Verdict{good, rest, {ID: "p/b/right"}},
 			[]string{"p/b/right: p/a has no such claim"}},
 		{"twice", []Verdict{good, rest, good}, []string{"p/a/fast: duplicate claim"}},
-		{"failed without a note", []Verdict{good, {"p/a/full", Number(0.5), no(), "", nil, nil}}, nil},
+		{"failed without a note", []Verdict{good,
+			{"p/a/full", Number(0.5), no(), "", nil, nil}}, nil},
 		{"not judged without a note", []Verdict{{"p/a/fast", Value{}, nil, "", nil, nil}, rest},
 			[]string{"p/a/fast: not judged, and without a note"}},
-		{"not judged with a note", []Verdict{{"p/a/fast", Value{}, nil, "no NIC", nil, nil}, rest}, nil},
+		{"not judged with a note", []Verdict{
+			{"p/a/fast", Value{}, nil, "no NIC", nil, nil}, rest}, nil},
 		{"pass without reason", []Verdict{{"p/a/fast", Text("2ms"), yes(), "", nil, nil}, rest},
 			[]string{"p/a/fast: pass is true, want false: expected <= 1ms at full scale, got 2ms"}},
 		{"fail without reason", []Verdict{good, {"p/a/full", Number(0.9), no(), "why", nil, nil}},

@@ -160,8 +160,8 @@ func TestPacketsAgainstFabric(t *testing.T) {
 
 // The cause: equations 11 and 12 have one difference R_T - R_C for cuts and increases. A CNP is
 // never within 50 µs of another, and restarts the timer; so increases follow a cut, when the
-// difference is largest, and the next cut comes when it has decayed. A flow whose packets are marked
-// independently, with the fluid model's probability, is therefore faster than C/N.
+// difference is largest, and the next cut comes when it has decayed. A flow whose packets are
+// marked independently, with the fluid model's probability, is therefore faster than C/N.
 func TestDifferenceOfRates(t *testing.T) {
 	for _, n := range []int{2, 8, 16} {
 		c := endless(n, 85*us)
