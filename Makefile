@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
-.PHONY: help build setup binaries roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
+.PHONY: help build setup binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -44,6 +44,10 @@ verbs: ## libibverbs.so.1 into lib/ and roce_run into bin/: unmodified verbs pro
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md
 	$(GO) run ./verbs/compat --out docs/verbs-compat.md
+
+v3: setup ## the binaries for processors with AVX2 and BMI2 (GOAMD64=v3), into bin/v3/
+	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
+	mkdir -p bin/v3; set -x; GOAMD64=v3 $(GOBUILD) -o bin/v3/ $$mains
 
 roofline-c:
 	@$(MAKE) -s -C bench/roofline

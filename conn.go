@@ -24,6 +24,7 @@ type Conn struct {
 	linger  time.Duration
 	spin    units.Duration
 	retries uint8 // Options.Retries, as QPAttr.RetryCount
+	rules   *flowRules
 	peer    netip.Addr
 	peerQPN wire.QPN
 	// peerReads reports whether the peer accepts READs and atomics.
@@ -287,6 +288,7 @@ func (c *Conn) watch() { c.fail(c.control.wait()) }
 // outlive logs the beginning and the end of the connection, and aborts it when its host is closed.
 func (c *Conn) outlive() {
 	c.logBegin()
+	unsteer := c.steer()
 	select {
 	case <-c.failed:
 		c.logEnd()
@@ -297,4 +299,5 @@ func (c *Conn) outlive() {
 		_ = c.Abort()
 	case <-c.over:
 	}
+	unsteer()
 }

@@ -125,7 +125,7 @@ func (h *Host) acceptHandshake(ctx context.Context, tcp net.Conn,
 func (h *Host) newConn(streams bool) *Conn {
 	c := &Conn{
 		w: h.workers[h.conns.Add(1)%uint32(len(h.workers))], events: h.events,
-		linger: h.linger, spin: h.spin, retries: h.retries,
+		linger: h.linger, spin: h.spin, retries: h.retries, rules: h.rules,
 		failed: make(chan struct{}), over: make(chan struct{}),
 	}
 	c.memories, c.keepAlive = make(map[*Memory]struct{}), h.keepAlive

@@ -113,6 +113,7 @@ type Host struct {
 	addrs     []netip.Prefix
 	workers   []*worker
 	steered   []*steering.Port  // the ports of several workers, else nil
+	rules     *flowRules        // nil unless the port has several queues
 	offloads  []*driver.Offload // of the endpoints; empty if inline
 	agents    []*agentCore
 	log       *slog.Logger
@@ -277,6 +278,7 @@ func (h *Host) start(o Options) error {
 		if err != nil {
 			return err
 		}
+		w.index = i
 		h.workers = append(h.workers, w)
 		if manager != nil {
 			manager.worker = w
@@ -308,6 +310,7 @@ func (h *Host) ports(o Options) []packet.Port {
 		}
 	}
 	h.steered = steering.New(ports, queues)
+	h.rules = newFlowRules(h.device, o.Log)
 	for i, p := range h.steered {
 		ports[i] = p
 	}

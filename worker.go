@@ -23,6 +23,7 @@ const requestDepth = 512
 // worker is one polling core: a locked goroutine that owns an endpoint.
 type worker struct {
 	ep      *transport.Endpoint
+	index   int            // among the host's endpoints
 	port    *steering.Port // nil unless several endpoints share a device
 	idle    Idle
 	mailbox chan func(*transport.Endpoint)

@@ -31,7 +31,8 @@ type Device struct {
 	guards []*ethdev.Guard // of a memif, one per Queue, else nil
 	stamps *ethdev.Stamps  // nil: frames carry no time of arrival
 
-	removal *ethdev.Removal // nil while the device is not attached
+	flows   map[*ethdev.Flow]struct{} // the rules of Steer; accessed inside control
+	removal *ethdev.Removal           // nil while the device is not attached
 	gone    sync.Once
 	removed chan struct{} // closed by gone
 
@@ -166,6 +167,7 @@ func (d *Device) release() error {
 	if d.promiscuous && !d.removal.Happened() {
 		d.port.PromiscuousDisable() // a driver without the mode had nothing to undo
 	}
+	d.endFlows()
 	if d.running {
 		err := d.port.DevStop()
 		if err != nil && d.removal.Happened() {

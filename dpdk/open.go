@@ -24,7 +24,8 @@ func Open(url string, opts Options) (*Device, error) {
 	if err := startEAL(&u, opts); err != nil {
 		return nil, fmt.Errorf("dpdk: open %s: %w", url, err)
 	}
-	d := &Device{url: u, opts: opts.filled(), removed: make(chan struct{})}
+	d := &Device{url: u, opts: opts.filled(), removed: make(chan struct{}),
+		flows: make(map[*ethdev.Flow]struct{})}
 	err = d.control("dpdk: open "+url, func() error {
 		reap()
 		err := eal.CloseOnExec(d.open)
