@@ -33,6 +33,9 @@ var processClock = sync.OnceValue(func() *clock {
 	return &clock{start: c0, factor: factor}
 })
 
+// Epoch returns the moment at which a units.Time of hosts is 0, for logs of their events.
+func Epoch() time.Time { return time.Now().Add(-processClock().Now().Sub(0).Std()) }
+
 // Now returns the time since the epoch, which is the first use of the clock.
 func (c *clock) Now() units.Time {
 	hi, lo := bits.Mul64(cycles()-c.start, c.factor)

@@ -24,6 +24,7 @@ import (
 	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/packet/pcap"
 	"github.com/goroce/goroce/packet/steering"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -55,6 +56,9 @@ type Options struct {
 	EAL string
 	// Pcap is the name of a file to which every frame of the port is written.
 	Pcap string
+	// Trace is the log for events of the endpoints (package trace), such as a sqlog.Log. It must
+	// stay open until the Host is closed. nil records nothing.
+	Trace trace.Log
 	// Wrap adds decorators to the port of each endpoint.
 	Wrap func(queue int, p packet.Port) packet.Port
 	// Seed makes keys, PSNs, extension tags, queue pair numbers and connection IDs the same in
@@ -227,7 +231,7 @@ func (h *Host) start(o Options) error {
 		}
 		h.pcap = file
 		clock := processClock()
-		epoch := time.Now().Add(-clock.Now().Sub(0).Std()).UnixNano()
+		epoch := Epoch().UnixNano()
 		if sink, err = pcap.New(file, clock.Now, pcap.Epoch(epoch)); err != nil {
 			return err
 		}
@@ -251,8 +255,8 @@ func (h *Host) start(o Options) error {
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN,
 			Seed:     endpointSeed(o.Seed, i),
 			FirstQPN: firstQPN(i, o.Queues, o.Seed), QPNStep: uint32(o.Queues),
-			NewAlgorithm: o.NewAlgorithm,
-			MaxHeld:      max(1, stats.Buffers/2/o.Queues), Controller: h.controller(i),
+			NewAlgorithm: o.NewAlgorithm, Trace: h.ring(o.Trace, i, o.Queues),
+			MaxHeld: max(1, stats.Buffers/2/o.Queues), Controller: h.controller(i),
 			HugePages: hugepage.Advise,
 		}, processClock().Now())
 		if err != nil {
@@ -288,6 +292,18 @@ func (h *Host) start(o Options) error {
 		}
 	}
 	return h.startAgents(o)
+}
+
+// ring returns the ring for the events of endpoint i of n; nil without a log.
+func (h *Host) ring(log trace.Log, i, n int) *trace.Ring {
+	if log == nil {
+		return nil
+	}
+	name := h.device.Info().Name
+	if n > 1 {
+		name = fmt.Sprintf("%s/%d", name, i)
+	}
+	return log.Ring(name)
 }
 
 // ports returns the port of each endpoint. Several endpoints get the frames of their queue pairs

@@ -61,6 +61,7 @@ type Network struct {
 	reports    uint64 // frames sent by switches
 	delivered  uint64 // frames received by pollers
 	dropped    uint64
+	events     *events // nil: no log
 }
 
 // ethernetHeader is the maximum length before the IP header, with a VLAN tag.

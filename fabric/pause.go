@@ -1,6 +1,9 @@
 package fabric
 
-import "github.com/goroce/goroce/units"
+import (
+	"github.com/goroce/goroce/trace"
+	"github.com/goroce/goroce/units"
+)
 
 // PFC (IEEE 802.1Qbb). A pause frame has the maximum duration and is repeated while the cause
 // lasts, as switches do. A resume is a pause of duration 0.
@@ -46,6 +49,7 @@ func (p *Port) resumePeer(prio uint8) {
 // sendPause sends a pause frame, after the frame on the wire and before all queued frames. A pause
 // frame has a time for every priority: one that is still waiting to leave takes this one's along.
 func (p *Port) sendPause(prio uint8, wait units.Duration) {
+	p.net.record(trace.PauseSent, p, prio, 0, wait)
 	f := p.first.tail
 	if f == nil {
 		f = p.net.newFrame(nil)
@@ -87,6 +91,7 @@ func (p *Port) receivePause(f *frame) {
 
 // pause pauses queue prio.
 func (p *Port) pause(prio uint8, wait units.Duration) {
+	p.net.record(trace.PauseReceived, p, prio, 0, wait)
 	q := p.endPause(prio)
 	p.paused |= 1 << prio
 	p.until[prio] = p.net.now.Add(wait)
@@ -97,6 +102,7 @@ func (p *Port) pause(prio uint8, wait units.Duration) {
 
 // resume resumes queue prio.
 func (p *Port) resume(prio uint8) {
+	p.net.record(trace.PauseReceived, p, prio, 0, 0)
 	p.endPause(prio)
 	p.paused &^= 1 << prio
 	p.kick()

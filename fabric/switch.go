@@ -3,6 +3,7 @@ package fabric
 import (
 	"fmt"
 
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -150,6 +151,7 @@ func (s *Switch) accept(in, out *Port, q *queue, f *frame) {
 		q.stats.Dropped++
 		q.stats.DroppedBytes += uint64(f.size)
 		in.queues[f.prio].stats.Refused++
+		s.net.record(trace.FrameDropped, out, f.prio, units.Bytes(f.size), 0)
 		s.net.drop(f)
 		return
 	}
@@ -173,6 +175,7 @@ func (s *Switch) markECN(q *queue, f *frame, e *ECN) {
 	if p := e.probability(q.bytes); p >= 1 || p > 0 && s.net.rng.Float64() < p {
 		f.mark()
 		q.stats.Marked++
+		s.net.record(trace.FrameMarked, s, f.prio, q.bytes, 0)
 	}
 }
 

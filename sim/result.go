@@ -76,6 +76,9 @@ func (s *Simulation) finish(f *Transfer) {
 
 // collect completes the result at the end of the run.
 func (s *Simulation) collect() {
+	for _, n := range s.Nodes {
+		n.Endpoint.Loop().FlushTrace()
+	}
 	r := s.result
 	r.End, r.Unfinished = s.Net.Now().Sub(s.zero), s.ofTraffic
 	for _, q := range r.Queues {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/goroce/goroce/fabric"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/units"
 )
 
@@ -19,6 +20,8 @@ type Scenario struct {
 	Workload Workload
 	Faults   fabric.Plan
 	Probes   Probes
+	// Trace is the log for events of all endpoints and of the network's ports; nil records nothing.
+	Trace trace.Log
 	// Seed seeds all random number generators: of the network, of the endpoints and of the traffic.
 	Seed uint64
 	// Until is the latest end of the run; 0 means 10 s. The run ends earlier if Over or, without

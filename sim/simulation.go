@@ -7,6 +7,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/fabric"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -74,6 +75,7 @@ func (s *Simulation) build() error {
 	s.fill()
 	s.Scheme.instantiate()
 	s.Net = s.Topology.Build(s.parts())
+	s.Net.SetTrace(s.ring("network"))
 	return s.Net.Build()
 }
 
@@ -108,6 +110,14 @@ const (
 	maxCQDepth   = 1 << 16
 )
 
+// ring returns a ring for the events of a part of the simulation; nil without a log.
+func (s *Simulation) ring(name string) *trace.Ring {
+	if s.Trace == nil {
+		return nil
+	}
+	return s.Trace.Ring(name)
+}
+
 // start makes the endpoint and attaches it to the host.
 func (n *Node) start() (err error) {
 	s, index := n.sim, n.Host.Index()
@@ -128,6 +138,7 @@ func (n *Node) start() (err error) {
 		Port: port, Addrs: n.Host.Addrs(), Seed: s.Seed<<16 ^ uint64(index), Repeatable: true,
 		NewAlgorithm: s.Scheme.Algorithm, Controller: controller, CNPInterval: s.Scheme.CNPInterval,
 		TrimmedDSCP: s.Scheme.TrimmedDSCP, MaxHeld: s.Scheme.Recovery.MaxHeld,
+		Trace: s.ring(n.Host.String()),
 	}, s.Net.Now())
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -62,6 +63,7 @@ func (a *admission) pushControl(b *packet.Buf, frame []byte, class packet.Class,
 	qp.tmpl.Seal(frame)
 	b.SetLen(len(frame))
 	qp.ep.push(class)
+	qp.ep.trace.onControl(qp, trace.ControlSent, n)
 }
 
 // sendToken builds a TOKEN into b. It returns how many bytes the TOKEN and the data that it
@@ -122,6 +124,7 @@ func (a *admission) receiveRTS(p *wire.Packet, now units.Time) {
 		Discarded: h.Discarded(), CE: h.CE(), Seq: h.Seq(),
 		Congested: p.ECN == wire.ECNCE,
 	}
+	qp.ep.trace.onControl(qp, trace.ControlReceived, &a.received)
 	if err := a.granter.Receive(&a.received, now); err != nil {
 		qp.ep.counters.DropNotice++
 		return
@@ -156,6 +159,7 @@ func (a *admission) receiveToken(p *wire.Packet, now units.Time) {
 	if a.detached { // the loss report ended the queue pair
 		return
 	}
+	qp.ep.trace.onControl(qp, trace.ControlReceived, &a.received)
 	if err := a.gate.Receive(&a.received, a.backlog(), now); err != nil {
 		qp.ep.counters.DropNotice++
 		return

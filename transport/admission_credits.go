@@ -8,6 +8,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -342,6 +343,7 @@ func (a *admission) onCredit(t extension.Credit, p *wire.Packet) bool {
 	if f&extension.CreditApproaching != 0 {
 		n.Cache |= cc.CacheApproaching
 	}
+	e.trace.onControl(qp, trace.ControlReceived, n)
 	var err error
 	switch {
 	case f&extension.CreditAsks != 0 && a.credits.granter != nil:

@@ -3,6 +3,7 @@ package transport
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -66,6 +67,7 @@ func (a *admission) admits(w *sendWQE, k uint32, retransmission bool, now units.
 		a.blocked, a.blockedAt, a.lastPeerActivity = true, now, now
 		a.waitStats.Blocked++
 		qp.ep.counters.Blocked++
+		qp.ep.trace.onGate(qp, trace.GateClosed, 0)
 	}
 	qp.loss.expectTimer(now)
 	a.scheduleGate() // the gate may have a control message now that it has refused

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/units"
 )
 
@@ -50,6 +51,7 @@ func (a *admission) unblock() bool {
 	blocked := a.qp.ep.now.Sub(a.blockedAt)
 	a.waitStats.BlockedTime += blocked
 	a.qp.ep.counters.BlockedNS += uint64(blocked / units.Nanosecond)
+	a.qp.ep.trace.onGate(a.qp, trace.GateOpened, blocked)
 	return true
 }
 

@@ -153,8 +153,12 @@ func (cong *congestion) earliest(at units.Time) units.Time {
 
 // countMark counts a packet that arrived with congestion experienced.
 func (cong *congestion) countMark() {
-	cong.conn().ep.counters.MarkedCE++
+	qp := cong.conn()
+	qp.ep.counters.MarkedCE++
 	cong.cold().markedCE++
+	if t := qp.ep.trace; t != nil {
+		t.onMark(qp, cong.cold().markedCE)
+	}
 }
 
 // receivedMarks returns how many of the peer's requests arrived marked.
@@ -187,6 +191,7 @@ func (cong *congestion) report(ev cc.Event, now units.Time) {
 	e.event.Flow, e.event.SndNxt, e.event.InFlight, e.event.Left = cong.flow,
 		uint32(qp.snd.nextPSN()),
 		qp.loss.flight(), qp.snd.outstanding()
+	e.trace.onEvent(ev.Kind)
 	e.cc.Report(&e.event, now)
 	cong.applyNewDecision()
 }
@@ -215,6 +220,9 @@ func (cong *congestion) applyDecision(d cc.Decision) {
 	}
 	if limit := cong.cold().maxInFlight; limit > 0 {
 		cong.window = min(cong.window, units.Bytes(limit))
+	}
+	if qp.ep.trace != nil {
+		qp.ep.trace.onDecision(qp, d)
 	}
 	if qp.snd.hasNext() || qp.loss.isRecovering() {
 		qp.ep.scheduleRequests(qp)

@@ -4,6 +4,7 @@ import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -112,6 +113,7 @@ func (cong *congestion) sendCNP() bool {
 	e.push(packet.ClassControl)
 	cong.cold().echo.cnp = false
 	e.counters.CNPsSent++
+	e.trace.onCNP(qp, trace.CNPSent, 0)
 	return true
 }
 
@@ -137,6 +139,7 @@ func (cong *congestion) receiveCNP(p *wire.Packet) {
 	default:
 		e.counters.CNPs++
 		cong.cold().cnps++
+		e.trace.onCNP(qp, trace.CNPReceived, cong.cold().cnps)
 		cong.report(cc.Event{Kind: cc.CNP, PSN: uint32(qp.loss.oldest())}, e.now)
 	}
 }

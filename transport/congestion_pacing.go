@@ -72,6 +72,9 @@ func (e *Endpoint) transmitPaced(now units.Time, budget int) (sent int) {
 		qp := e.qps.find(e.flows[f])
 		n, more := qp.snd.transmit(now, 1)
 		sent += n
+		if e.trace != nil {
+			e.trace.onTurn(qp, n == 0 && more)
+		}
 		if n == 0 && more {
 			break // the port has no room
 		}

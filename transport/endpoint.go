@@ -12,6 +12,7 @@ import (
 	"github.com/goroce/goroce/internal/pace"
 	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -51,6 +52,8 @@ type Config struct {
 	// TrimmedDSCP is the DSCP of packets that switches trimmed to their headers instead of dropping
 	// them (docs/wire.md); 0 means that no switch does.
 	TrimmedDSCP uint8
+	// Trace records events (package trace); nil records none.
+	Trace *trace.Ring
 	// CNPInterval is the least time between two CNPs of a queue pair; 0 means cc.CNPInterval, the
 	// 50 µs of DCQCN's paper. NVIDIA's NICs use 4 µs (min_time_between_cnps), on which their
 	// senders rely (cc.DCQCNNIC).
@@ -69,6 +72,8 @@ type Endpoint struct {
 	mac  [6]byte
 	vlan uint16
 	now  units.Time
+
+	trace *tracer // nil: no events are recorded
 
 	rx [packet.Burst]packet.Buf
 	// the queue pair of the previous frame of the burst, of which pkt is a view; nil if pkt is not
@@ -194,6 +199,7 @@ func New(c Config, now units.Time) (*Endpoint, error) {
 	e.out = make([]outQueue, e.classes)
 	e.lastServiceList = int(serviceRequests) + max(0, int(e.classes)-int(packet.Classes))
 	e.tokenPacer.ep = e
+	e.trace = newTracer(c.Trace, e)
 	e.qps.init(c.FirstQPN, c.QPNStep, e.secrets.numbers)
 	return e, nil
 }
@@ -221,7 +227,9 @@ func (e *Endpoint) Poll(now units.Time) units.Time {
 // expired, and returns the number of frames.
 func (e *Endpoint) receiveRound(now units.Time) int {
 	e.now, e.short, e.learned = now, false, false
-	e.rounds.beginReceive(now, &e.responseWait)
+	if gap := e.rounds.beginReceive(now, &e.responseWait); e.trace != nil {
+		e.trace.onGap(gap)
+	}
 	if e.rounds.stall > maxPhase && e.limiter != nil {
 		e.limiter.Resume(now)
 	}
@@ -294,6 +302,7 @@ func (e *Endpoint) pollCongestion(now units.Time) (next units.Time, changed bool
 				continue
 			}
 		default:
+			e.trace.onEvent(cc.TIMER)
 			qp.cong.applyNewDecision()
 		}
 		changed = true
@@ -322,6 +331,7 @@ func (e *Endpoint) isBusy() bool {
 
 // Close gives every buffer back to the port. The endpoint must not be polled again.
 func (e *Endpoint) Close() {
+	e.trace.close()
 	for _, qp := range e.qps.slots {
 		if qp != nil {
 			qp.rcv.dropReorder()
@@ -384,6 +394,9 @@ func (e *Endpoint) connected(p *wire.Packet) *QueuePair {
 	case info.Transport != services[qp.Type]:
 		e.counters.DropWrongService++
 	case qp.Type == UD:
+		if e.trace != nil {
+			e.trace.onReceived(qp, p)
+		}
 		qp.rcv.receiveDatagram(p)
 	case !qp.isReceiving():
 		e.counters.DropState++
@@ -404,6 +417,9 @@ func (qp *QueuePair) isReceiving() bool {
 
 // receive handles a packet of the connected peer.
 func (qp *QueuePair) receive(p *wire.Packet) {
+	if t := qp.ep.trace; t != nil {
+		t.onReceived(qp, p)
+	}
 	switch info := p.Op.Info(); {
 	case info.Request:
 		qp.rcv.receiveRequest(p, info)

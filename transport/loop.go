@@ -26,6 +26,7 @@ func (l *loop) Activity() uint64 {
 }
 func (l *loop) IsBusy() bool                        { return (*Endpoint)(l).isBusy() }
 func (l *loop) ExpectsResponse(now units.Time) bool { return now.Before(l.responseWait.until) }
+func (l *loop) FlushTrace()                         { l.trace.close() }
 func (l *loop) ResetLongestGap()                    { l.rounds.polling.LongestGap = 0 }
 
 // Setup returns the interface for handshakes: those of a Host, of the RDMA connection manager and

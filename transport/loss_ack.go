@@ -3,6 +3,7 @@ package transport
 import (
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -113,6 +114,7 @@ func (loss *lossRecovery) receiveSequenceNak(before wire.PSN, in *ackInfo) {
 	c := &qp.ep.counters
 	c.SequenceNaks++
 	loss.cold().sequenceNaks++
+	qp.ep.trace.because(trace.LostNAK)
 	if loss.una == before { // another try at the same packet (InfiniBand spec 9.7.5.2.4)
 		if loss.nakSeen {
 			return // a duplicate: the responder sends one for each gap (9.7.5.2.4)
@@ -271,6 +273,9 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 			h.fill(&ev)
 		}
 	}
+	if t := qp.ep.trace; t != nil {
+		t.onAcked(qp, &ev)
+	}
 	if cong.events.Has(ev.Kind) {
 		cong.report(ev, now)
 	}
@@ -281,6 +286,7 @@ func (cong *congestion) sample(packets uint32, bytes units.Bytes, in *ackInfo) {
 // the gap in the same stream looks like another gap.
 func (loss *lossRecovery) onResponseLost(end wire.PSN, in *ackInfo) {
 	qp := loss.conn()
+	qp.ep.trace.because(trace.LostResponse)
 	if qp.isSelective() {
 		loss.beginRecovery()
 		loss.onExecuted(end, in)

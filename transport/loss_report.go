@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/internal/extension"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -17,6 +18,7 @@ func (loss *lossRecovery) onLossReport(t extension.Token) {
 	if !qp.isSelective() {
 		return
 	}
+	qp.ep.trace.because(trace.LostReport)
 	trimmed := t.Flags()&extension.TokenTrimmed != 0
 	from := loss.una
 	for i := range t.Ranges() {

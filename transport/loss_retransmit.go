@@ -55,6 +55,9 @@ func (loss *lossRecovery) retransmitPacket(psn wire.PSN, now units.Time) sendSta
 	if status != sendDone {
 		return status
 	}
+	if t := qp.ep.trace; t != nil {
+		t.onResent(qp, psn, w, n, size)
+	}
 	for p := psn; n > 0 && within(loss.una, p); n-- {
 		if rec.lost.has(p) {
 			rec.lost.remove(p)

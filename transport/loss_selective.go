@@ -5,6 +5,7 @@ import (
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/extension"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -71,6 +72,7 @@ func (loss *lossRecovery) endRecovery() {
 func (loss *lossRecovery) receiveSACK(in *ackInfo) {
 	qp := loss.conn()
 	e, end, top := qp.ep, in.end, in.sack.Top()
+	e.trace.because(trace.LostSACK)
 	rec := loss.beginRecovery()
 	switch {
 	case top == 0 || !end.Add(uint32(top)).Before(loss.sndMax): // of packets never sent
@@ -201,6 +203,7 @@ func (loss *lossRecovery) markLost(psn wire.PSN) {
 	rec.newlyLost += size
 	loss.removeFromFlight(w, size)
 	qp.cong.forgetSendTimes(psn, 1)
+	qp.ep.trace.onLost(qp, psn, 1, size)
 }
 
 // markReneged marks psn, the packet that the responder expects, as lost even if it was

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/trace"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
 )
@@ -64,6 +65,7 @@ func (loss *lossRecovery) onTimer(now units.Time) {
 	}
 	if loss.rnrWait && !loss.cold().rnrAt.After(now) {
 		loss.rnrWait, loss.cold().rnrAt = false, 0
+		qp.ep.trace.because(trace.LostNotReady)
 		loss.restart()
 	}
 	if loss.rtoAt == 0 || loss.rtoAt.After(now) {
@@ -120,6 +122,7 @@ func (loss *lossRecovery) onTimeout(now units.Time) {
 		return
 	}
 	loss.retriesLeft--
+	qp.ep.trace.onTimeout(qp, loss.una, loss.retriesLeft)
 	loss.gapSeen, loss.nakSeen = false, false
 	if qp.cong.expects(cc.RTO) {
 		qp.cong.report(cc.Event{Kind: cc.RTO, PSN: uint32(loss.una)}, now)
@@ -147,6 +150,7 @@ func (loss *lossRecovery) onUnresolved() {
 func (loss *lossRecovery) goBack() {
 	qp, lost := loss.conn(), loss.inFlight
 	loss.inFlight = 0
+	qp.ep.trace.onLost(qp, loss.una, uint32(max(0, qp.snd.nextPSN().Sub(loss.una))), lost)
 	qp.adm.clearReadInFlight()
 	qp.snd.goBack(loss.una)
 	qp.adm.onLost(lost)
@@ -190,6 +194,7 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	if loss.cold().rnrRetries != rnrForever {
 		loss.cold().rnrLeft--
 	}
+	qp.ep.trace.because(trace.LostNotReady)
 	if !qp.isSelective() {
 		loss.goBack()
 		loss.probing = true
@@ -202,4 +207,7 @@ func (loss *lossRecovery) waitRNR(timer uint8, now units.Time) {
 	qp.cong.cancelPacing()
 	qp.cong.updateBacklogged()
 	qp.setTimer()
+	if qp.ep.trace != nil {
+		qp.ep.trace.onTurn(qp, false)
+	}
 }

@@ -285,7 +285,7 @@ func (qp *QueuePair) Destroy() {
 
 // clear drops everything in progress, as RESET does.
 func (qp *QueuePair) clear() {
-	qp.state = Reset
+	qp.setState(Reset)
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
 	qp.dropAdmission()
 	qp.loss.clear()

@@ -1,6 +1,9 @@
 package transport
 
-import "github.com/goroce/goroce/transport/wire"
+import (
+	"github.com/goroce/goroce/transport/wire"
+	"github.com/goroce/goroce/units"
+)
 
 // receiver is the part of a queue pair that owns the peer's requests: their sequence and execution,
 // the reorder buffer, and the responses to them.
@@ -164,6 +167,11 @@ func (rcv *receiver) release() {
 	if rcv.srq != nil {
 		rcv.srq.users--
 	}
+}
+
+// receivedSoFar returns how many packets and bytes were accepted.
+func (rcv *receiver) receivedSoFar() (packets uint64, total units.Bytes) {
+	return rcv.packetsReceived, units.Bytes(rcv.bytesReceived)
 }
 
 func (rcv *receiver) addStats(s *QPStats) {

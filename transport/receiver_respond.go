@@ -56,7 +56,8 @@ func (rcv *receiver) respond(quantum int) (sent int, more bool) {
 
 // ackSyndrome returns the syndrome and the PSN of the ACK or NAK to send, and counts it.
 func (rcv *receiver) ackSyndrome() (syndrome wire.Syndrome, psn wire.PSN) {
-	c := &rcv.conn().ep.counters
+	qp := rcv.conn()
+	c := &qp.ep.counters
 	syndrome, psn = wire.SyndromeAck, rcv.ePSN.Add(wire.PSNMask) // the one before
 	switch rcv.pendingAck {
 	case ackRNR:
@@ -68,6 +69,9 @@ func (rcv *receiver) ackSyndrome() (syndrome wire.Syndrome, psn wire.PSN) {
 		}
 	default:
 		c.AcksSent++
+	}
+	if t := qp.ep.trace; t != nil {
+		t.onAckSent(qp, syndrome, psn)
 	}
 	return syndrome, psn
 }
@@ -208,6 +212,9 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 		wire.View[wire.BE64](frame[ext+wire.AETHLen:]).Set(en.found)
 		qp.tmpl.Seal(frame)
 		rcv.pushResponse(b, total)
+		if e.trace != nil {
+			e.trace.onResponse(qp, wire.RCAtomicAck, psn, 0)
+		}
 		return sendDone
 	}
 	offset := k << qp.mtuShift
@@ -225,6 +232,9 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	}
 	qp.tmpl.SealCopy(frame, ext, src)
 	rcv.pushResponse(b, total)
+	if e.trace != nil {
+		e.trace.onResponse(qp, responses[at], psn, size)
+	}
 	return sendDone
 }
 

@@ -48,9 +48,9 @@ const (
 	maxPhase = 200 * units.Microsecond
 )
 
-// beginReceive starts a round.
-func (r *rounds) beginReceive(now units.Time, w *responseWait) {
-	step := max(0, now.Sub(r.ended))
+// beginReceive starts a round. It returns the time since the end of the round before.
+func (r *rounds) beginReceive(now units.Time, w *responseWait) (step units.Duration) {
+	step = max(0, now.Sub(r.ended))
 	r.polling.Rounds++
 	if step >= minGap {
 		r.onGap(step, r.ended.Before(w.until))
@@ -60,6 +60,7 @@ func (r *rounds) beginReceive(now units.Time, w *responseWait) {
 	r.gap = max(0, now.Sub(r.empty))
 	r.away = min(r.awaySinceEmpty, r.gap)
 	r.polledAt, r.ended = now, now
+	return step
 }
 
 // onPortEmpty records that the burst of this round emptied the port.

@@ -146,8 +146,14 @@ func (e *Endpoint) serve(i int, now units.Time, budget int) (all int) {
 			sent, more = qp.rcv.respond(room)
 		case qp.cong.isPaced():
 			qp.cong.waitForPace(now)
+			if e.trace != nil {
+				e.trace.onTurn(qp, false)
+			}
 		default:
 			sent, more = qp.snd.transmit(now, room)
+			if e.trace != nil {
+				e.trace.onTurn(qp, more && sent < room)
+			}
 		}
 		all += sent
 		list.turn += sent
@@ -231,6 +237,7 @@ func (e *Endpoint) prepare(c packet.Class) bool {
 	if got == 0 {
 		e.counters.NoBuffers++
 		e.short = true
+		e.trace.onNoBuffer()
 	}
 	q.ready += got
 	return got > 0
@@ -254,6 +261,9 @@ func (e *Endpoint) flush(c packet.Class) bool {
 	if sent < q.n {
 		e.counters.PortFull++
 		e.short = true
+	}
+	if e.trace != nil {
+		e.trace.onFlush(c, sent < q.n)
 	}
 	copy(q.bufs[:], q.bufs[sent:q.ready])
 	q.n -= sent

@@ -69,6 +69,40 @@ func (snd *sender) hasBegun() bool { return snd.done != snd.begun }
 // nextPSN returns the PSN of the next packet to leave.
 func (snd *sender) nextPSN() wire.PSN { return snd.sndNxt }
 
+// sentSoFar returns how many packets and bytes of requests left, retransmissions included.
+func (snd *sender) sentSoFar() (packets uint64, total units.Bytes) {
+	return snd.packetsSent, units.Bytes(snd.bytesSent)
+}
+
+// isAtReads reports whether the next request waits for READs or atomics that are outstanding.
+func (snd *sender) isAtReads() bool {
+	w := snd.at(snd.next)
+	return w.op.hasResponse() && snd.cold().reads.isFull() || w.flags&fence != 0 &&
+		!snd.cold().reads.isEmpty()
+}
+
+// upcomingOpcode returns the opcode of the packet that leaves next.
+func (snd *sender) upcomingOpcode() wire.Opcode {
+	w, k := snd.upcoming()
+	return snd.conn().opcode(w, k)
+}
+
+// opcode returns the opcode of packet k of a request.
+func (qp *QueuePair) opcode(w *sendWQE, k uint32) wire.Opcode {
+	at := placeOf(k == 0, k+1 == w.packets)
+	switch {
+	case w.op == OpRead:
+		return wire.RCReadRequest
+	case w.op == OpCmpSwap:
+		return wire.RCCmpSwap
+	case w.op == OpFetchAdd:
+		return wire.RCFetchAdd
+	case qp.Type == UC:
+		return opcodesUC[w.op][at]
+	}
+	return opcodesRC[w.op][at]
+}
+
 // head returns the index of the oldest work request that has not completed.
 func (snd *sender) head() uint32 { return snd.done }
 

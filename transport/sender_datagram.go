@@ -53,6 +53,9 @@ func (snd *sender) transmitDatagrams(quantum int) (sent int, more bool) {
 		}
 		b.SetLen(total)
 		e.push(packet.ClassData)
+		if t := e.trace; t != nil {
+			t.onResponse(qp, op, snd.sndNxt, w.length)
+		}
 		snd.packetsSent++
 		snd.bytesSent += uint64(w.length)
 		snd.sndNxt = snd.sndNxt.Add(1)

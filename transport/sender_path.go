@@ -261,6 +261,9 @@ func (snd *sender) finishUnreliable() {
 func (snd *sender) onSent(n, size uint32, ackRequest bool, now units.Time) {
 	qp, first := snd.conn(), snd.sndNxt
 	snd.count(size)
+	if t := qp.ep.trace; t != nil {
+		t.onSent(qp, first, n, size)
+	}
 	snd.sndNxt = first.Add(n)
 	qp.loss.onSent(first, n, size, ackRequest, now)
 	qp.cong.onSent(size)

@@ -240,7 +240,7 @@ func (snd *sender) complete(w *sendWQE, s Status) {
 // of them. The state keeps the flush, which loses more, from coming here again.
 func (qp *QueuePair) cqOverran() {
 	if qp.state != Errored {
-		qp.state = Errored // so that no packet is handled before Poll flushes it
+		qp.setState(Errored) // so that no packet is handled before Poll flushes it
 		qp.ep.overrun = append(qp.ep.overrun, qp)
 	}
 }

@@ -106,6 +106,9 @@ func (snd *sender) onRunSent(n, size uint32, now units.Time) {
 	snd.next += n
 	snd.begun = snd.next
 	qp.loss.onRunSent(psn, n, size, now)
+	if t := qp.ep.trace; t != nil {
+		t.onRunSent(qp, psn, opcodesRC[snd.at(snd.begun-n).op][placeOnly], n, size)
+	}
 	qp.loss.expectAck(now)
 }
 

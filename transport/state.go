@@ -25,6 +25,12 @@ func (qp *QueuePair) requireState(op string, states ...State) error {
 		ErrState)
 }
 
+// setState changes the state.
+func (qp *QueuePair) setState(to State) {
+	qp.ep.trace.onState(qp, to)
+	qp.state = to
+}
+
 func (qp *QueuePair) invalid(op, format string, args ...any) error {
 	return fmt.Errorf("transport: QP %#x to %s: %s: %w", uint32(qp.Num), op,
 		fmt.Sprintf(format, args...), ErrInvalid)
@@ -104,7 +110,7 @@ func (qp *QueuePair) toInit(a *QPAttr) error {
 		qp.replaceAlgorithm(a.Algorithm)
 	}
 	qp.access, qp.pkey, qp.qkey = a.Access, a.PKey, a.QKey
-	qp.state = Init
+	qp.setState(Init)
 	return nil
 }
 
@@ -115,7 +121,7 @@ func (qp *QueuePair) toRTR(a *QPAttr) error {
 	e := qp.ep
 	if qp.Type == UD {
 		qp.setMTU(endpoint.PathMTUFor(e.info.MTU))
-		qp.state = ReadyToReceive
+		qp.setState(ReadyToReceive)
 		return nil
 	}
 	if err := qp.checkRTR(a); err != nil {
@@ -156,7 +162,7 @@ func (qp *QueuePair) toRTR(a *QPAttr) error {
 			qp.sackBits = x.SACKBits
 		}
 	}
-	qp.state = ReadyToReceive
+	qp.setState(ReadyToReceive)
 	return nil
 }
 
@@ -227,7 +233,7 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 		return err
 	}
 	if qp.state == SQDrained || qp.state == SQErrored {
-		qp.state = ReadyToSend
+		qp.setState(ReadyToSend)
 		qp.ep.scheduleRequests(qp)
 		return nil
 	}
@@ -255,7 +261,7 @@ func (qp *QueuePair) toRTS(a *QPAttr) error {
 	qp.snd.begin(a)
 	qp.loss.begin(a)
 	qp.cong.setMaxInFlight(a.MaxInFlight)
-	qp.state = ReadyToSend
+	qp.setState(ReadyToSend)
 	d, _ := qp.ep.cc.Decision(qp.cong.flowID())
 	qp.cong.applyDecision(d)
 	qp.ep.scheduleRequests(qp)
@@ -268,7 +274,7 @@ func (qp *QueuePair) toSQD() error {
 	if err := qp.requireState("SQD", ReadyToSend); err != nil {
 		return err
 	}
-	qp.state = SQDrained
+	qp.setState(SQDrained)
 	qp.cong.updateBacklogged()
 	qp.checkDrained()
 	return nil
@@ -302,7 +308,7 @@ func (qp *QueuePair) fatal(kind AsyncKind) {
 
 // fail enters the error state and flushes both queues, in order.
 func (qp *QueuePair) fail() {
-	qp.state = Errored
+	qp.setState(Errored)
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
 	qp.cong.removeFromLimiter()
 	qp.loss.endRecovery()
@@ -370,7 +376,7 @@ func (qp *QueuePair) failAt(i uint32, s Status, kind AsyncKind) {
 
 // failSends enters SQE and flushes the send queue.
 func (qp *QueuePair) failSends() {
-	qp.state = SQErrored
+	qp.setState(SQErrored)
 	qp.loss.cancelTimer()
 	qp.ep.timers.Stop(uint32(qp.cong.flowID()))
 	qp.cong.removeFromLimiter()

@@ -99,17 +99,19 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 		return nil, err
 	}
 	defer s.monitor.Close()
-	switch {
-	case s.inProcess():
-		return runInProcess(ctx, s, c)
-	case s.CM && s.Host == "":
-		return runServerCM(ctx, s, c)
-	case s.CM:
-		return runClientCM(ctx, s, c)
-	case s.Host == "":
-		return runServer(ctx, s, c)
-	}
-	return runClient(ctx, s, c)
+	return s.withEventLog(c, func() (*session, error) {
+		switch {
+		case s.inProcess():
+			return runInProcess(ctx, s, c)
+		case s.CM && s.Host == "":
+			return runServerCM(ctx, s, c)
+		case s.CM:
+			return runClientCM(ctx, s, c)
+		case s.Host == "":
+			return runServer(ctx, s, c)
+		}
+		return runClient(ctx, s, c)
+	})
 }
 
 // printError prints an error, with a line for each joined error.

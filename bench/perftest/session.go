@@ -53,6 +53,9 @@ func (x *session) open(log *slog.Logger) error {
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
 		CM: s.CM, // a client may be faster than the server's ListenCM
 	}
+	if s.events != nil {
+		o.Trace = s.events
+	}
 	if len(s.Cores) > s.cores() {
 		o.Cores = s.Cores[:s.cores()]
 	}

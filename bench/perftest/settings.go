@@ -12,6 +12,7 @@ import (
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/prioplus"
 	"github.com/goroce/goroce/tocc"
+	"github.com/goroce/goroce/trace/sqlog"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -73,9 +74,13 @@ type Settings struct {
 	Idle     goroce.Idle
 	Queues   int
 	Pcap     string
-	Seed     uint64
-	EAL      string
-	Metrics  string // address to serve metrics on; empty: none
+	// Trace is the file of the event log; events is the log, nil without one.
+	Trace       string
+	TraceSample sqlog.Share
+	events      *sqlog.Log
+	Seed        uint64
+	EAL         string
+	Metrics     string // address to serve metrics on; empty: none
 
 	// Output.
 	NoPeak    bool
@@ -140,7 +145,7 @@ func defaults(t Test) *Settings {
 		Margin: -1,
 		Size:   65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:",
-		Queues:     1,
+		Queues: 1, TraceSample: 1,
 		Congestion: defaultAlgorithms(), Offload: driver.Off, page: pageSize, line: cacheLine,
 	}
 	switch {

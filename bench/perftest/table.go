@@ -24,6 +24,7 @@ func (s *Settings) table(x *extras) *cli.Table {
 		session, traffic,
 		{Title: "Quality of service", Flags: append(s.serviceFlags(), s.congestionFlags(x)...)},
 		{Title: "Port (goroce)", Flags: s.portFlags()},
+		{Title: "Event log (goroce)", Flags: s.traceFlags()},
 		{Title: "Output", Flags: s.outputFlags(x)},
 		{Title: "Verdict (exit code 1 below the limit)", Flags: s.verdictFlags()},
 		{Title: "Other", Flags: otherFlags(x)},

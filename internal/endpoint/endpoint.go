@@ -33,6 +33,9 @@ type Loop interface {
 	ExpectsResponse(now units.Time) bool
 	// ResetLongestGap starts a new maximum in the polling statistics.
 	ResetLongestGap()
+	// FlushTrace records what the endpoint's event log sums up, at the end of a run. Endpoint.Close
+	// does so, too.
+	FlushTrace()
 }
 
 // Setup is the part of an endpoint that handshakes use.

@@ -123,7 +123,7 @@ func TestExamplesImports(t *testing.T) {
 
 // pure are packages that own no goroutine and read no clock: time comes in as an argument.
 var pure = []string{"units", "cc", "prioplus", "tocc", "carc", "transport", "transport/wire",
-	"internal/endpoint", "internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
+	"trace", "internal/endpoint", "internal/pace", "internal/neigh", "internal/rdmacm", "fabric"}
 
 // TestPure: the core has no I/O and no cgo, and only dpdk and verbs/libgoroce have cgo.
 func TestPure(t *testing.T) {
