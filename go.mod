@@ -6,7 +6,7 @@ tool honnef.co/go/tools/cmd/staticcheck
 
 require (
 	github.com/HdrHistogram/hdrhistogram-go v1.4.0
-	github.com/google/gopacket v1.1.19
+	github.com/gopacket/gopacket v1.7.7
 	github.com/openconfig/gnmi v0.14.1
 	github.com/prometheus/client_golang v1.25.0
 	github.com/safchain/ethtool v0.7.0

@@ -7,7 +7,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/google/gopacket/pcapgo"
+	"github.com/gopacket/gopacket/pcapgo"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/transport/wire"

@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/goroce/goroce/internal/chartjs"
 	"github.com/goroce/goroce/lab/claims"
 )
 
@@ -67,14 +68,9 @@ var pageCSS string
 //go:embed page.js
 var pageJS string
 
-// chartJS is Chart.js 3.9.1 as in Debian's libjs-chart.js; its licence is beside it.
-//
-//go:embed chartjs/chart.min.js
-var chartJS string
-
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"css":    func() template.CSS { return template.CSS(pageCSS) },
-	"charts": func() template.JS { return template.JS(chartJS) },
+	"charts": func() template.JS { return chartjs.Script },
 	"js":     func() template.JS { return template.JS(pageJS) },
 	"anchor": func(id string) string { return strings.ReplaceAll(id, "/", "-") },
 }).Parse(pageHTML))

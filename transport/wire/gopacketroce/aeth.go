@@ -1,8 +1,8 @@
 package gopacketroce
 
 import (
-	"github.com/google/gopacket"
-	"github.com/google/gopacket/layers"
+	"github.com/gopacket/gopacket"
+	"github.com/gopacket/gopacket/layers"
 
 	"github.com/goroce/goroce/transport/wire"
 )

@@ -1,4 +1,4 @@
-// Package gopacketroce has the layers of RoCEv2 packets for google/gopacket: [BTH],
+// Package gopacketroce has the layers of RoCEv2 packets for gopacket/gopacket: [BTH],
 // the extended headers [DETH], [RETH], [AETH], [AtomicETH], [AtomicAckETH], [ImmDt], [IETH], then a
 // gopacket.Payload when there is payload, then the [ICRC] with its pad. Importing it makes gopacket
 // decode UDP port 4791. What a packet of goroce's extension has behind its BTH is payload.
