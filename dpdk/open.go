@@ -183,6 +183,10 @@ func (d *Device) address() error {
 		return fmt.Errorf("MAC address: %w", err)
 	}
 	d.mac = own
+	if d.opts.Promiscuous {
+		d.listen("promiscuous", d.port.PromiscuousEnable)
+		d.promiscuous = true
+	}
 	if !d.url.ownMAC() || isZero(own) {
 		second := d.url.Client || d.loop != nil && d.loop.end == 1
 		d.mac = d.url.mac(second)

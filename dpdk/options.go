@@ -46,6 +46,9 @@ type Options struct {
 	// time. nil turns stamps off.
 	Clock func() units.Time
 
+	// Promiscuous receives frames to any address, as a switch does.
+	Promiscuous bool
+
 	// Logger receives warnings where the device provides less than requested; nil for none.
 	Logger *slog.Logger
 
