@@ -54,8 +54,8 @@ type sent struct {
 
 // totals are the newest cumulative counts of events.
 type totals struct {
-	packets, received, marks uint64
-	bytes, again, accepted   units.Bytes // again: of bytes, sent more than once
+	packets, received      uint64
+	bytes, again, accepted units.Bytes // again: of bytes, sent more than once
 }
 
 // maxUnacked bounds the packets that wait for an acknowledgement.

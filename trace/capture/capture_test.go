@@ -56,9 +56,10 @@ func TestSoftRoCE(t *testing.T) {
 		f := r.Flows[0]
 		require.Equal(t, want, counts{f.Retransmitted, f.NAKs, f.RNRs, f.FatalNAKs, f.Responses,
 			f.Marks}, name)
-		if want.Fatal == 0 {
-			require.Positive(t, f.Delivered+1, name)
-			require.Positive(t, f.RTTAt(50)+1, name)
+		if want == (counts{}) {
+			require.Positive(t, f.Delivered, name)
+			require.Equal(t, f.Payload, f.Delivered, name)
+			require.Positive(t, f.RTTAt(50), name)
 		}
 	}
 }
@@ -78,7 +79,7 @@ func TestAllCaptures(t *testing.T) {
 			for _, s := range f.Shares() {
 				require.Positive(t, s.Part, name)
 			}
-			require.GreaterOrEqual(t, f.Payload+1, f.Delivered-f.Delivered, name)
+			require.LessOrEqual(t, f.RTTAt(50)*99/100, r.Span(), name) // two digits
 		}
 		var text strings.Builder
 		require.NoError(t, r.WriteText(&text))
@@ -212,7 +213,7 @@ func FuzzFrame(f *testing.F) {
 			a.packet(&p)
 			p.psn = p.psn.Add(1)
 			a.packet(&p)
-			require.GreaterOrEqual(t, p.payload, p.payload*0)
+			require.GreaterOrEqual(t, int64(p.payload), int64(0))
 		}
 	})
 }
