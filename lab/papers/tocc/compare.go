@@ -67,15 +67,21 @@ func (s setting) bars(r *experiment.Results, name, title string, of []scheme,
 			groups = append(groups, class)
 		}
 	}
-	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, one seed", title, s.Traffic.Flows),
+	seeds := "one seed"
+	if n := len(r.Seeds()); n > 1 {
+		seeds = fmt.Sprintf("%d seeds", n)
+	}
+	plot := figure.Bars(name, fmt.Sprintf("%s; about %d flows, %s", title, s.Traffic.Flows, seeds),
 		"time (µs)", groups...)
 	plot.Y.Log = true
 	for _, x := range of {
-		var heights []float64
+		var m experiment.Measures
 		for _, class := range groups {
-			heights = append(heights, 1e6*quantity(class)(s.row(r, x)))
+			m.Add(s.row(r, x).Pool, func(p experiment.Pool) float64 {
+				return 1e6 * quantity(class)(row{p})
+			})
 		}
-		plot.Heights(string(x), heights...)
+		m.Bars(plot, string(x))
 	}
 	return plot
 }

@@ -18,11 +18,11 @@ var fig10b = &experiment.Experiment{
 		util := func(p testbedPools) float64 { return p.mean("goodput") / testbedCap }
 		r.Note("util", "queue pairs of a host take turns packet by packet, so that each receiver "+
 			"is sent little more than its link carries: under DCQCN no switch ever holds more "+
-			"than %.1f MB of 16, and %g PAUSEs are sent. The paper's NICs lose a third there. "+
+			"than %.1f MB of 16, and %.0f PAUSEs are sent. The paper's NICs lose a third there. "+
 			"ToCC reserves %.1f %% for tokens, of which %.2f arrive for each that data needs, "+
 			"because receivers repeat those that wait long; the loss of another two per cent is "+
 			"not explained",
-			dcqcn.all("buffer").Max()/1e6, dcqcn.all("pauses").Sum(), 100*testbedShare(),
+			dcqcn.all("buffer").Max()/1e6, dcqcn.pauses(), 100*testbedShare(),
 			tocc.mean("tokens"))
 		r.Claim("util", experiment.With("tocc", util(tocc)).With("dcqcn", util(dcqcn)))
 		if r.Scale == experiment.Full {

@@ -11,8 +11,7 @@ import (
 
 // fig10f: an incast alone, in which the bandwidth reserved for tokens is lost.
 var fig10f = &experiment.Experiment{
-	ID:    "tocc/fig10f",
-	Seeds: testbedSeeds,
+	ID: "tocc/fig10f",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return testbedCells(s, testbed{Pattern: incast})
 	},
@@ -29,9 +28,9 @@ var fig10f = &experiment.Experiment{
 		r.Claim("ceiling", tocc[len(tocc)-1]/(testbedCap*(1-testbedShare())))
 		if r.Scale == experiment.Full {
 			r.Note("dcqcn-lower", "DCQCN begins at line rate, and with PFC the link is never "+
-				"idle, whatever its rates do meanwhile (%g PAUSEs). ToCC reserves %.1f %% for "+
+				"idle, whatever its rates do meanwhile (%.0f PAUSEs). ToCC reserves %.1f %% for "+
 				"tokens",
-				testbedOf(r, testbedDCQCN, incast).all("pauses").Sum(), 100*testbedShare())
+				testbedOf(r, testbedDCQCN, incast).pauses(), 100*testbedShare())
 			r.Claim("dcqcn-lower", testbedOf(r, testbedDCQCN, incast).mean("early")/testbedOf(r,
 				testbedToCC, incast).mean("early"))
 		}
@@ -44,11 +43,13 @@ var fig10f = &experiment.Experiment{
 		bars := figure.Bars("goodput", "Incast on a link of 25 Gb/s", "goodput (Gb/s)", groups...)
 		rate := figure.Lines("rate", "Incast of 1 MiB messages", "time (ms)", "goodput (Gb/s)")
 		for _, s := range testbedSchemes {
-			var heights []float64
+			var m experiment.Measures
 			for _, bytes := range incastSizes {
-				heights = append(heights, testbedOf(r, s, incast).of(bytes).mean("goodput")/1e9)
+				m.Add(testbedOf(r, s, incast).of(bytes).first(), func(c experiment.Pool) float64 {
+					return c.Values("goodput").Mean() / 1e9
+				})
 			}
-			bars.Heights(string(s), heights...)
+			m.Bars(bars, string(s))
 			first := testbedOf(r, s, incast).of(units.MiB).first().Seeds()[0]
 			first.Series("rate").Scaled(1e3, 1e-9).Draw(rate, string(s))
 		}

@@ -14,7 +14,7 @@ func edge(s experiment.Scale) setting {
 
 // fig14: NDP where the core is the bottleneck, and where it is not.
 var fig14 = &experiment.Experiment{
-	ID: "tocc/fig14", Seeds: one,
+	ID: "tocc/fig14",
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		all = append(fewFollowers(s).cells(ndp, unscheduled, scheduled),
 			fewSearches(s).cells(ndp, unscheduled, scheduled)...)

@@ -119,6 +119,9 @@ func (p testbedPools) all(name string) (all experiment.Values) {
 
 func (p testbedPools) mean(name string) float64 { return p.all(name).Mean() }
 
+// pauses returns the number of PAUSEs of all sizes, the mean of the seeds.
+func (p testbedPools) pauses() float64 { return p.mean("pauses") * float64(len(p)) }
+
 // testbedLatency draws the latency of messages, the mean and the tail.
 func testbedLatency(r *experiment.Results, title string, p pattern) figure.Figure {
 	var groups []string
@@ -128,12 +131,15 @@ func testbedLatency(r *experiment.Results, title string, p pattern) figure.Figur
 	bars := figure.Bars(string(p), title, "messages for latency (µs)", groups...)
 	bars.Y.Log = true
 	for _, s := range testbedSchemes {
-		var heights []float64
+		var m experiment.Measures
 		for _, bytes := range testbedSizes {
-			latency := testbedOf(r, s, p).of(bytes).all("latency").Scaled(1e6)
-			heights = append(heights, latency.Mean(), latency.Percentile(99.9))
+			cell := testbedOf(r, s, p).of(bytes).first()
+			m.Add(cell, func(c experiment.Pool) float64 { return 1e6 * c.Values("latency").Mean() })
+			m.Add(cell, func(c experiment.Pool) float64 {
+				return 1e6 * c.Values("latency").Percentile(99.9)
+			})
 		}
-		bars.Heights(string(s), heights...)
+		m.Bars(bars, string(s))
 	}
 	return bars
 }

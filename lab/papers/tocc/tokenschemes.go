@@ -108,7 +108,11 @@ func slowdownBars(r *experiment.Results, name, title string, of []scheme, s sett
 	plot := figure.Bars(name, title, "slowdown", "mean", "99th percentile")
 	plot.Y.Log = true
 	for _, x := range of {
-		plot.Heights(string(x), slowdowns(s.row(r, x)), tails(s.row(r, x)))
+		var m experiment.Measures
+		cell := s.row(r, x).Pool
+		m.Add(cell, func(p experiment.Pool) float64 { return slowdowns(row{p}) })
+		m.Add(cell, func(p experiment.Pool) float64 { return tails(row{p}) })
+		m.Bars(plot, string(x))
 	}
 	return plot
 }
