@@ -40,7 +40,7 @@ func (g Graph) Source() (Reactive, error) {
 			d.flows++
 		}
 	}
-	if i := g.cycle(); i >= 0 {
+	if i := g.Cycle(); i >= 0 {
 		return nil, fmt.Errorf("workload: task %d waits for itself: want tasks without a cycle", i)
 	}
 	for i := range g {
@@ -69,8 +69,8 @@ func (g Graph) check(i int) error {
 	return nil
 }
 
-// cycle returns a task that waits for itself, or -1. The indices in After must be in range.
-func (g Graph) cycle() int {
+// Cycle returns a task that waits for itself, or -1. The indices in After must be in range.
+func (g Graph) Cycle() int {
 	left, next := make([]int, len(g)), make([][]int, len(g))
 	var order []int
 	for i := range g {

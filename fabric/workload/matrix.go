@@ -196,7 +196,7 @@ func (m *matrix) graph() (Graph, error) {
 		}
 		g[i].After = fires
 	}
-	if at := g.cycle(); at >= 0 {
+	if at := g.Cycle(); at >= 0 {
 		return nil, fmt.Errorf("%d: the flow waits for itself through its trigger",
 			m.flows[at].line)
 	}
