@@ -43,7 +43,7 @@ verbs: ## libibverbs.so.1 into lib/ and roce_run into bin/: unmodified verbs pro
 	$(GOBUILD) -o bin/ ./verbs/roce_run
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md
-	$(GO) run ./verbs/compat --out docs/verbs-compat.md
+	$(GO) run ./verbs/verbs_compat --out docs/verbs-compat.md
 
 v3: setup ## the binaries for processors with AVX2 and BMI2 (GOAMD64=v3), into bin/v3/
 	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \

@@ -1,5 +1,5 @@
-// Compat runs unmodified programs of other people over goroce, by roce_run, and writes a table of
-// what works (`make verbs-compat`).
+// Verbs_compat runs unmodified programs of other people over goroce, by roce_run, and writes a
+// table of what works (`make verbs-compat`).
 package main
 
 import (
@@ -24,7 +24,7 @@ func main() {
 		return
 	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "compat:", err)
+		fmt.Fprintln(os.Stderr, "verbs_compat:", err)
 		os.Exit(2)
 	}
 	if failed > 0 {
@@ -33,7 +33,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string) (failed int, err error) {
-	f := pflag.NewFlagSet("compat", pflag.ContinueOnError)
+	f := pflag.NewFlagSet("verbs_compat", pflag.ContinueOnError)
 	out := f.String("out", "", "write the table to this `FILE`")
 	only := f.String("run", "", "run the cells that match this `REGEXP`")
 	runner := f.String("roce_run", "bin/roce_run", "`PROGRAM` that runs the others")
