@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
-.PHONY: help build setup binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
+.PHONY: help build setup binaries image-binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
 	chaos container clean
 
 help: ## print this list
@@ -48,6 +48,12 @@ verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-c
 v3: setup ## the binaries for processors with AVX2 and BMI2 (GOAMD64=v3), into bin/v3/
 	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
 	mkdir -p bin/v3; set -x; GOAMD64=v3 $(GOBUILD) -o bin/v3/ $$mains
+
+# What the image has (scripts/container-root).
+IMAGE = bench/goroce bench/roce_channels bench/roce_rc_pingpong bench/roce_rping
+
+image-binaries:
+	@mkdir -p bin; set -x; $(GOBUILD) -ldflags=-s -o bin/ $(addprefix ./,$(IMAGE))
 
 roofline-c:
 	@$(MAKE) -s -C bench/roofline
