@@ -282,8 +282,7 @@ func (h *Host) start(o Options) error {
 		if err != nil {
 			return err
 		}
-		w.index = i
-		h.workers = append(h.workers, w)
+		w.index, h.workers = i, append(h.workers, w)
 		if manager != nil {
 			manager.worker = w
 			if err := h.runManager(manager); err != nil {

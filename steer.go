@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 
 	"github.com/goroce/goroce/dpdk"
-	"github.com/goroce/goroce/dpdk/ethdev"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 )
@@ -18,7 +17,7 @@ import (
 type flowRules struct {
 	port interface {
 		Queues() int
-		Steer(f ethdev.UDPFlow, queue int) (end func(), err error)
+		Steer(f dpdk.UDPFlow, queue int) (end func(), err error)
 	}
 	log  *slog.Logger
 	lack atomic.Bool // the port has none
@@ -37,7 +36,7 @@ func (r *flowRules) usable() bool { return r != nil && !r.lack.Load() }
 
 // add adds a rule for the frames of a flow, which endpoint i of the host receives. It returns the
 // function that removes it.
-func (r *flowRules) add(f ethdev.UDPFlow, i int) (end func()) {
+func (r *flowRules) add(f dpdk.UDPFlow, i int) (end func()) {
 	end, err := r.port.Steer(f, i%r.port.Queues())
 	switch {
 	case err == nil:
@@ -60,11 +59,11 @@ func (c *Conn) steer() (end func()) {
 	if !c.rules.usable() {
 		return func() {}
 	}
-	var f ethdev.UDPFlow
+	var f dpdk.UDPFlow
 	if err := c.w.do(func(ep *transport.Endpoint) {
 		local, err := ep.Setup().Source(c.peer)
 		if err == nil {
-			f = ethdev.UDPFlow{Src: netip.AddrPortFrom(c.peer, c.qp.SourcePort()),
+			f = dpdk.UDPFlow{Src: netip.AddrPortFrom(c.peer, c.qp.SourcePort()),
 				Dst: netip.AddrPortFrom(local, wire.UDPPort)}
 		}
 	}); err != nil || !f.Dst.IsValid() {

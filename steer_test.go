@@ -13,7 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/goroce/goroce/dpdk/ethdev"
+	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/transport"
 )
 
@@ -21,12 +21,12 @@ import (
 type rulePort struct {
 	err   error // of Steer
 	asked int
-	rules map[ethdev.UDPFlow]int
+	rules map[dpdk.UDPFlow]int
 }
 
 func (p *rulePort) Queues() int { return 3 }
 
-func (p *rulePort) Steer(f ethdev.UDPFlow, queue int) (func(), error) {
+func (p *rulePort) Steer(f dpdk.UDPFlow, queue int) (func(), error) {
 	p.asked++
 	if p.err != nil {
 		return nil, p.err
@@ -37,12 +37,12 @@ func (p *rulePort) Steer(f ethdev.UDPFlow, queue int) (func(), error) {
 
 func TestFlowRules(t *testing.T) {
 	var log bytes.Buffer
-	port := &rulePort{rules: map[ethdev.UDPFlow]int{}}
+	port := &rulePort{rules: map[dpdk.UDPFlow]int{}}
 	rules := &flowRules{port: port, log: slog.New(slog.NewTextHandler(&log, nil))}
-	flow := ethdev.UDPFlow{Src: netip.MustParseAddrPort("10.0.0.2:49152"),
+	flow := dpdk.UDPFlow{Src: netip.MustParseAddrPort("10.0.0.2:49152"),
 		Dst: netip.MustParseAddrPort("10.0.0.1:4791")}
 	end := rules.add(flow, 4) // of five endpoints, which share three queues
-	require.Equal(t, map[ethdev.UDPFlow]int{flow: 1}, port.rules)
+	require.Equal(t, map[dpdk.UDPFlow]int{flow: 1}, port.rules)
 	end()
 	require.Empty(t, port.rules)
 
@@ -75,17 +75,18 @@ func TestConnWithoutFlowRules(t *testing.T) {
 	require.NoError(t, server.w.do(func(*transport.Endpoint) { theirs = server.qp.SourcePort() }))
 	require.NotZero(t, mine)
 	require.Equal(t, mine, theirs, "a rule takes the peer's source port for ours")
-	require.Eventually(t, func() bool { return !hosts[0].rules.usable() }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { return !hosts[0].rules.usable() }, 10*time.Second,
+		time.Millisecond)
 	pingPong(t, client, server)
 
-	_, err := hosts[0].device.Steer(ethdev.UDPFlow{
+	_, err := hosts[0].device.Steer(dpdk.UDPFlow{
 		Src: netip.MustParseAddrPort("10.0.0.2:49152"),
 		Dst: netip.MustParseAddrPort("10.0.0.1:4791")}, 1)
 	require.ErrorIs(t, err, errors.ErrUnsupported)
-	_, err = hosts[0].device.Steer(ethdev.UDPFlow{
+	_, err = hosts[0].device.Steer(dpdk.UDPFlow{
 		Src: netip.MustParseAddrPort("10.0.0.2:49152"),
 		Dst: netip.MustParseAddrPort("[::1]:4791")}, 1)
 	require.ErrorContains(t, err, "of one family")
-	_, err = hosts[0].device.Steer(ethdev.UDPFlow{}, 2)
+	_, err = hosts[0].device.Steer(dpdk.UDPFlow{}, 2)
 	require.ErrorContains(t, err, "range [0, 2)")
 }

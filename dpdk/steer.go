@@ -6,11 +6,14 @@ import (
 	"github.com/goroce/goroce/dpdk/ethdev"
 )
 
+// UDPFlow is the datagrams from one UDP port to another, as they arrive.
+type UDPFlow = ethdev.UDPFlow
+
 // Steer makes the device put a flow into the hardware queue of Queue i, whichever queue it would
 // choose by itself (rte_flow). It returns the function that ends that; Close ends it, too. The
 // error is errors.ErrUnsupported if the driver has no such rules. The caller must not be a polling
 // goroutine: a rule takes milliseconds with some drivers.
-func (d *Device) Steer(f ethdev.UDPFlow, i int) (end func(), err error) {
+func (d *Device) Steer(f UDPFlow, i int) (end func(), err error) {
 	if i < 0 || i >= len(d.queues) {
 		return nil, fmt.Errorf("dpdk: steer %v to queue %d: out of range [0, %d)", f, i,
 			len(d.queues))

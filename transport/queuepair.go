@@ -174,10 +174,9 @@ func (qp *QueuePair) SendRoom() int {
 	return qp.snd.room()
 }
 
-// SourcePort returns the UDP source port of its packets, 0 before RTR. Unless the attributes named
-// another, it is computed from both queue pair numbers, so that a peer that does so, as goroce
-// does, sends from the same port.
-func (qp *QueuePair) SourcePort() uint16 { return qp.tmpl.SrcPort() }
+// SourcePort returns the UDP source port of its packets, if the attributes name none: both ends
+// compute the same from their queue pair numbers.
+func (qp *QueuePair) SourcePort() uint16 { return sourcePort(qp.Num, qp.dest) }
 
 // CreateQP creates a queue pair in the RESET state (ibv_create_qp).
 func (e *Endpoint) CreateQP(init QPInit) (*QueuePair, error) {

@@ -134,17 +134,6 @@ func (t *Template) Dst() netip.Addr {
 	return netip.AddrFrom4(View[IPv4](t.headers[t.l3:]).Dst)
 }
 
-// SrcPort returns the UDP source port; 0 before Set.
-func (t *Template) SrcPort() uint16 {
-	switch {
-	case t.len == 0:
-		return 0
-	case t.v6:
-		return View[UDP](t.headers[t.l3+IPv6Len:]).SrcPort.Get()
-	}
-	return View[UDP](t.headers[t.l3+IPv4Len:]).SrcPort.Get()
-}
-
 // SetDstMAC changes the destination MAC address, after neighbour discovery.
 func (t *Template) SetDstMAC(mac [6]byte) { View[Ethernet](t.headers[:]).Dst = mac }
 
