@@ -17,7 +17,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
 .PHONY: help build setup binaries image-binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
-	chaos container clean
+	chaos container clean cross install docs release
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -71,7 +71,7 @@ roofline: build ## compare a C loop without a protocol, a minimal protocol in C,
 bench: setup ## Go benchmarks of every package
 	$(GO) test -p 1 -run '^$$' -bench . -benchmem -timeout 20m $(TESTFLAGS) ./...
 
-test: setup lint unit race examples ## gofmt, vet, staticcheck, every test, race detector, examples
+test: setup lint cross unit race examples ## gofmt, vet, staticcheck, every test, race detector, examples
 
 lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	@unformatted=$$(gofmt -l .); [[ -z $$unformatted ]] || \
@@ -79,6 +79,14 @@ lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	$(GO) vet ./...
 	$(GO) tool staticcheck ./...
 	@for f in $$(grep -rlI '^#!/usr/bin/env bash' .ci scripts bench); do bash -n "$$f"; done
+
+# The programs that need no DPDK run on other machines as well.
+PORTABLE  = ./lab ./test/soak ./bytetuning/cmd/bytetuning
+PLATFORMS = linux/arm64 darwin/arm64
+
+cross: ## build the programs without cgo (lab, soak, bytetuning) for linux/arm64 and darwin/arm64
+	@set -e; for p in $(PLATFORMS); do echo "cross: $$p"; \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null $(PORTABLE); done
 
 # PURE are the packages whose tests do not use DPDK and need no core of their own.
 PURE = $(GO) list -test -f '{{.ImportPath}} {{join .Deps " "}}' ./... | \
@@ -100,7 +108,7 @@ race: setup ## run tests without DPDK, and those of hosts and of dpdk, with the 
 asan: setup ## AddressSanitizer and LeakSanitizer, on the packages that call C
 	scripts/asan $(TESTFLAGS)
 
-# SEEDS, FIRST and MODE select the simulations; `bin/soak -help` lists the modes.
+# SEEDS, FIRST and MODE select the simulations; `bin/soak --help` lists the modes.
 SEEDS ?= 100
 FIRST ?= 1
 MODE  ?= all
@@ -115,7 +123,7 @@ fig10-netns: build ## an incast of perftest's programs over one slow link in a n
 
 soak: setup ## random simulated networks, traffic and faults from SEEDS (100) seeds; see docs/soak.md
 	$(GOBUILD) -o bin/ ./test/soak
-	@bin/soak -seeds $(SEEDS) -first $(FIRST) -mode $(MODE)
+	@bin/soak --seeds $(SEEDS) --first $(FIRST) --mode $(MODE)
 
 # ROUNDS is the number of rounds per campaign; FULL=1 runs as many as a release requires; RUN is a regexp of names.
 ROUNDS ?=
@@ -123,7 +131,7 @@ FULL   ?=
 
 chaos: setup ## close races, counters read during Close, hosts that open and close, killed peers, floods; see docs/chaos.md
 	$(GOBUILD) -o bin/ ./test/chaos
-	@bin/chaos $(if $(ROUNDS),-rounds $(ROUNDS)) $(if $(FULL),-full) -run '$(RUN)'
+	@bin/chaos $(if $(ROUNDS),--rounds $(ROUNDS)) $(if $(FULL),--full) --run '$(RUN)'
 
 lab-small: build ## every experiment of the lab at small scale (10 minutes of a core), a page of figures; fails if a verdict differs from the committed one
 	bin/lab run '*' --scale small --out .cache/lab-small
@@ -143,7 +151,7 @@ MATRIX ?= quick
 RUN    ?=
 
 interop: build ## boot Linux's soft-RoCE in a VM and run the matrix against it (root; see docs/interop.md)
-	@bin/interop $(if $(filter differential,$(MODE)),-differential -seeds $(SEEDS) -first $(FIRST),-matrix $(MATRIX) -run '$(RUN)')
+	@bin/interop $(if $(filter differential,$(MODE)),--differential --seeds $(SEEDS) --first $(FIRST),--matrix $(MATRIX) --run '$(RUN)')
 
 examples: setup ## build, vet and test the modules in examples/ that use this one from outside, and those of deploy/
 	@set -e; for d in $(MODULES); do echo "examples: $$d"; \
@@ -155,6 +163,21 @@ fuzz: setup ## every fuzz target for FUZZTIME (5s) each; UNGUIDED=1: without cov
 container: ## build the image, run server and client in two containers (see scripts/container-ci)
 	scripts/container-ci
 
+docs: setup ## the documentation as a static site with search, API reference and the lab's report: bin/site
+	@scripts/setup docs
+	$(GOBUILD) -o bin/ ./lab
+	node site/build.mjs
+
+# PREFIX is where make install puts programs, manual pages and completions; DESTDIR is put before it.
+PREFIX  ?= /usr/local
+DESTDIR ?=
+
+install: build ## install the programs, their manual pages and shell completions (PREFIX=/usr/local)
+	scripts/install-programs '$(DESTDIR)$(PREFIX)'
+
+release: build ## archives of the programs and the source, with checksums and an SBOM: bin/release
+	scripts/release
+
 clean: ## remove built files
-	rm -rf bin
+	rm -rf bin site/content
 	$(MAKE) -C bench/roofline clean

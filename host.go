@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/goroce/goroce/internal/neigh"
 	"github.com/goroce/goroce/nicoffload/driver"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/packet/bottleneck"
 	"github.com/goroce/goroce/packet/pcap"
 	"github.com/goroce/goroce/packet/steering"
 	"github.com/goroce/goroce/trace"
@@ -37,6 +39,8 @@ type Options struct {
 	// Addrs are the host's addresses with their prefix lengths. The default is the IPv6 link-local
 	// address of the port's MAC.
 	Addrs []netip.Prefix
+	// LinkLocal adds the IPv6 link-local address of the port's MAC to Addrs, as the last one.
+	LinkLocal bool
 	// Gateways are the next hops for destinations outside all prefixes.
 	Gateways []netip.Addr
 	// VLAN is the tag of every frame; 0 means untagged.
@@ -116,9 +120,10 @@ type Host struct {
 	device    *dpdk.Device
 	addrs     []netip.Prefix
 	workers   []*worker
-	steered   []*steering.Port  // the ports of several workers, else nil
-	rules     *flowRules        // nil unless the port has several queues
-	offloads  []*driver.Offload // of the endpoints; empty if inline
+	steered   []*steering.Port   // the ports of several workers, else nil
+	rules     *flowRules         // nil unless the port has several queues
+	offloads  []*driver.Offload  // of the endpoints; empty if inline
+	narrowed  []*bottleneck.Port // of a loop that is a bottleneck, else nil
 	agents    []*agentCore
 	log       *slog.Logger
 	seed      uint64
@@ -248,8 +253,8 @@ func (h *Host) start(o Options) error {
 		if sink != nil {
 			port = sink.Wrap(port)
 		}
-		if len(h.addrs) == 0 {
-			h.addrs = []netip.Prefix{neigh.LinkLocal(port.Info().MAC)}
+		if len(h.addrs) == 0 || o.LinkLocal && i == 0 {
+			h.addrs = append(slices.Clone(h.addrs), neigh.LinkLocal(port.Info().MAC))
 		}
 		ep, err := transport.New(transport.Config{
 			Port: port, Addrs: h.addrs, Gateways: o.Gateways, VLAN: o.VLAN,
@@ -310,7 +315,7 @@ func (h *Host) ring(log trace.Log, i, n int) *trace.Ring {
 func (h *Host) ports(o Options) []packet.Port {
 	queues := h.device.Queues()
 	if o.Queues == 1 {
-		return []packet.Port{h.device.Queue(0)}
+		return []packet.Port{h.narrow(h.device.Queue(0))}
 	}
 	if queues < o.Queues {
 		o.Log.Info("endpoints share the port's queues", "port", h.device.Info().Name,
@@ -319,9 +324,9 @@ func (h *Host) ports(o Options) []packet.Port {
 	ports := make([]packet.Port, o.Queues)
 	for i := range ports {
 		if i < queues {
-			ports[i] = h.device.Queue(i)
+			ports[i] = h.narrow(h.device.Queue(i))
 		} else {
-			ports[i] = h.device.Share(i % queues)
+			ports[i] = h.narrow(h.device.Share(i % queues))
 		}
 	}
 	h.steered = steering.New(ports, queues)
@@ -330,6 +335,17 @@ func (h *Host) ports(o Options) []packet.Port {
 		ports[i] = p
 	}
 	return ports
+}
+
+// narrow returns the port behind the bottleneck that the URL of a loop describes, if it does.
+func (h *Host) narrow(port packet.Port) packet.Port {
+	in, out := h.device.Bottleneck()
+	if in == nil {
+		return port
+	}
+	p := bottleneck.New(port, in, out, processClock().Now)
+	h.narrowed = append(h.narrowed, p)
+	return p
 }
 
 // manageFromStart makes the connection manager of an endpoint that is not polled yet, if wanted.
@@ -391,6 +407,9 @@ func (h *Host) close() error {
 		w.stop()
 	}
 	for _, p := range h.steered {
+		p.Drain()
+	}
+	for _, p := range h.narrowed {
 		p.Drain()
 	}
 	errs := h.stopAgents()

@@ -39,6 +39,8 @@ type Progress struct {
 	// Best is the best point so far, and its energy by the records so far.
 	Best       Point
 	BestEnergy float64
+	// BestMeasurement is its last one. Energies change with records, measurements do not.
+	BestMeasurement *Measurement
 }
 
 // Outcome is the result of a search.
@@ -231,6 +233,7 @@ func (s *Search) record(e Evaluation, replayed bool) {
 	}
 	if s.best != nil {
 		progress.Best, progress.BestEnergy = s.best.point, s.best.energy
+		progress.BestMeasurement = s.best.measured[len(s.best.measured)-1]
 	}
 	if !first {
 		s.Tuner.Observe(e.Measurement)

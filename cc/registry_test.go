@@ -77,3 +77,14 @@ func TestRegisterPanics(t *testing.T) {
 	_, err := cc.Parse("test-invalid")
 	assert.ErrorContains(t, err, `unknown algorithm "test-invalid"`)
 }
+
+// An algorithm by marks is one that needs them or CNPs.
+func TestByMarks(t *testing.T) {
+	for name, by := range map[string]bool{"dctcp": true, "d2tcp": true, "dcqcn": true,
+		"dcqcn-nic": true, "swift": false, "timely": false, "fixed": false, "hpcc": false} {
+		spec, err := cc.Parse(name)
+		require.NoError(t, err)
+		require.Equal(t, by, spec.ByMarks(), name)
+	}
+	require.False(t, cc.Spec{}.ByMarks())
+}

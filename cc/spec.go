@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/goroce/goroce/units"
 )
 
 // Spec is an algorithm with its parameters. It is comparable; the zero Spec names none.
@@ -85,6 +87,21 @@ func (s Spec) String() string {
 
 // Name returns the name of the algorithm.
 func (s Spec) Name() string { return s.name }
+
+// ByMarks reports whether the algorithm reduces only when packets are marked, so that it does
+// nothing on a path without marks.
+func (s Spec) ByMarks() bool {
+	e, err := lookup(s.name)
+	if err != nil {
+		return false
+	}
+	if e.needs&SignalMarks != 0 {
+		return true
+	}
+	a, err := s.New(Path{LineRate: units.Gbps, BaseRTT: units.Millisecond, Payload: units.KiB,
+		Signals: ^Signals(0)})
+	return err == nil && a.Events().Has(CNP)
+}
 
 // New returns the algorithm for one flow. It fails on a path that lacks a signal the algorithm
 // needs, and for parameters that are invalid on this path.

@@ -10,6 +10,7 @@ import (
 	"github.com/goroce/goroce/dpdk/ethdev"
 	"github.com/goroce/goroce/dpdk/mempool"
 	"github.com/goroce/goroce/packet"
+	"github.com/goroce/goroce/packet/bottleneck"
 )
 
 // Device is an open port with its pool and its queues. Its methods are safe for concurrent use;
@@ -65,6 +66,15 @@ func (d *Device) Share(i int) *Queue {
 	q := d.newQueue(i)
 	d.shares = append(d.shares, q)
 	return q
+}
+
+// Bottleneck returns the incoming and the outgoing link of a loop with rate= or ecn=, and nil for
+// every other port. The caller wraps the queues (bottleneck.New).
+func (d *Device) Bottleneck() (in, out *bottleneck.Link) {
+	if d.loop == nil {
+		return nil, nil
+	}
+	return d.loop.pair.links[d.loop.end], d.loop.pair.links[1-d.loop.end]
 }
 
 // Info describes the device; it is the same for every Queue.

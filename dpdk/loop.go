@@ -7,6 +7,7 @@ import (
 
 	"github.com/goroce/goroce/dpdk/ethdev"
 	"github.com/goroce/goroce/dpdk/ring"
+	"github.com/goroce/goroce/packet/bottleneck"
 )
 
 // ErrTaken is returned if both ends of a loop are open.
@@ -20,7 +21,8 @@ type loopPair struct {
 	name            string
 	queues, classes int
 	depth           int
-	rings           [2][]*ring.Ring // toward end 0, toward end 1
+	rings           [2][]*ring.Ring     // toward end 0, toward end 1
+	links           [2]*bottleneck.Link // same; nil: no bottleneck
 	taken           [2]bool
 	up              atomic.Bool // both ends are open
 }
@@ -58,6 +60,13 @@ func newLoop(u *URL, o Options) (*loopPair, error) {
 		return nil, err
 	}
 	p := &loopPair{name: u.Name, queues: o.Queues, classes: o.Classes, depth: depth}
+	config, err := u.bottleneck()
+	if err != nil {
+		return nil, err
+	}
+	if !config.Zero() {
+		p.links = [2]*bottleneck.Link{{Config: config}, {Config: config}}
+	}
 	serial := nextSerial("loop")
 	for end := range p.rings {
 		for i := range p.queues * p.classes {

@@ -117,6 +117,9 @@ func directoryExists(path string) error {
 	return nil
 }
 
+// mayWrite is W_OK of access(2).
+const mayWrite = 2
+
 // memif reports whether the port belongs to the memif driver.
 func (u *URL) memif() bool {
 	return u.Scheme == Memif || u.Scheme == EAL && strings.HasPrefix(u.Name, "net_memif")
@@ -139,6 +142,10 @@ func (u *URL) checkSocket() error {
 	}
 	if u.Client || memifServers[u.Name] > 0 {
 		return nil
+	}
+	if dir := filepath.Dir(u.Name); syscall.Access(dir, mayWrite) != nil {
+		return fmt.Errorf("socket %s: want a directory in which this user may create files; %s is "+
+			"not", u.Name, dir)
 	}
 	info, err := os.Lstat(u.Name)
 	switch {

@@ -26,8 +26,9 @@ const (
 	EAL      Scheme = "eal"       // any argument of EAL's --vdev
 )
 
-const schemeHelp = "loop:[NAME] memif:/path/sock[,client] af_packet:eth0 af_xdp:eth0 tap:NAME " +
-	"pcap:rx.pcap,tx.pcap null: pci:0000:3b:00.0 eal:DRIVER0,k=v"
+const schemeHelp = "loop:[NAME][,rate=R][,ecn=KMIN,KMAX] memif:/path/sock[,client] " +
+	"af_packet:eth0 af_xdp:eth0 tap:NAME pcap:rx.pcap,tx.pcap null: pci:0000:3b:00.0 " +
+	"eal:DRIVER0,k=v"
 
 // URL names a port. All schemes but eal: take mac=02:… and further k=v options for the driver.
 type URL struct {
@@ -45,7 +46,8 @@ type KV struct{ Key, Value string }
 
 // ParseURL parses the name of a port:
 //
-//	loop: loop:NAME                 first Open of a name gets one end, second the other
+//	loop: loop:NAME                 first Open of a name gets one end, second the other;
+//	                                ,rate=10Gb/s,ecn=100KiB,400KiB makes it a bottleneck
 //	memif:/path/sock                listens on the socket; ,client connects to it
 //	af_packet:eth0 af_xdp:eth0      an interface that exists
 //	tap:NAME                        an interface that Open creates
@@ -90,7 +92,12 @@ var parsers = map[Scheme]func(*URL, string) error{
 // words splits at commas, moves the k=v to the options and returns at most limit others.
 func (u *URL) words(s string, limit int) ([]string, error) {
 	var words []string
-	for i, w := range strings.Split(s, ",") {
+	all, skip := strings.Split(s, ","), false
+	for i, w := range all {
+		if skip {
+			skip = false
+			continue
+		}
 		key, value, isKV := strings.Cut(w, "=")
 		switch {
 		case i == 0 && limit > 0 && u.Scheme != Loop, !isKV && len(words) < limit:
@@ -106,6 +113,10 @@ func (u *URL) words(s string, limit int) ([]string, error) {
 			}
 			u.MAC = mac
 		default:
+			if u.Scheme == Loop && key == "ecn" && i+1 < len(all) &&
+				!strings.Contains(all[i+1], "=") {
+				value, skip = value+","+all[i+1], true // KMIN,KMAX
+			}
 			if u.option(key) != "" {
 				return nil, fmt.Errorf("%s is given twice", key)
 			}

@@ -18,6 +18,8 @@ func TestParseURL(t *testing.T) {
 		{"loop:a", URL{Scheme: Loop, Name: "a"}},
 		{"loop:a,depth=8,mac=02:00:00:00:00:07",
 			URL{Scheme: Loop, Name: "a", MAC: mac, Options: []KV{{"depth", "8"}}}},
+		{"loop:rate=10G,ecn=100KiB,400KiB,depth=8", URL{Scheme: Loop,
+			Options: []KV{{"rate", "10G"}, {"ecn", "100KiB,400KiB"}, {"depth", "8"}}}},
 		{"loop:depth=8", URL{Scheme: Loop, Options: []KV{{"depth", "8"}}}},
 		{"memif:/run/s", URL{Scheme: Memif, Name: "/run/s"}},
 		{"memif:/run/s,server,id=3",
@@ -57,7 +59,12 @@ func TestParseURLErrors(t *testing.T) {
 		"eth0":                               "want one of loop:",
 		"bogus:x":                            "memif:/path/sock",
 		"loop:a,b":                           `"b" is not a k=v`,
-		"loop:a,x=1":                         "no option x; there are: mac depth",
+		"loop:a,x=1":                         "no option x; there are: mac depth rate ecn",
+		"loop:rate=1":                        "want at least 1Mb/s",
+		"loop:rate=fast":                     "rate=fast",
+		"loop:ecn=5":                         "want two lengths of the queue",
+		"loop:ecn=5,4":                       "want two lengths of the queue",
+		"loop:ecn=a,b":                       "want two lengths of the queue",
 		"loop:a,depth=x":                     "depth=x is not a number",
 		"loop:a,depth=1,depth=2":             "depth is given twice",
 		"memif:":                             "no socket path",
@@ -86,6 +93,7 @@ func FuzzParseURL(f *testing.F) {
 	for _, s := range strings.Fields(schemeHelp) {
 		f.Add(s)
 	}
+	f.Add("loop:rate=10G,ecn=100KiB,400KiB")
 	f.Add("loop:a,depth=8,mac=02:00:00:00:00:07")
 	f.Fuzz(func(t *testing.T, s string) {
 		u, err := ParseURL(s)

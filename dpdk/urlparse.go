@@ -6,6 +6,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/goroce/goroce/packet/bottleneck"
+	"github.com/goroce/goroce/units"
 )
 
 // Limits of the kernel.
@@ -17,7 +20,7 @@ const (
 // known are the k=v of each scheme that a URL may contain, besides mac=. Some drivers ignore all
 // their arguments if one of them is unknown.
 var known = map[Scheme]string{
-	Loop:     "depth",
+	Loop:     "depth rate ecn",
 	Memif:    "id bsize rsize socket-abstract secret zero-copy owner-uid owner-gid",
 	AFPacket: "qpairs blocksz framesz framecnt qdisc_bypass",
 	AFXDP:    "start_queue queue_count shared_umem xdp_prog busy_budget force_copy use_cni",
@@ -45,8 +48,35 @@ func parseLoop(u *URL, s string) error {
 	if len(words) == 1 {
 		u.Name = words[0]
 	}
+	if _, err = u.bottleneck(); err != nil {
+		return err
+	}
 	_, err = u.depth()
 	return err
+}
+
+// bottleneck returns what rate= and ecn= of a loop describe.
+func (u *URL) bottleneck() (c bottleneck.Config, err error) {
+	if rate := u.option("rate"); rate != "" {
+		if c.Rate, err = units.ParseBitRate(rate); err == nil && c.Rate < units.Mbps {
+			err = errors.New("want at least 1Mb/s")
+		}
+		if err != nil {
+			return c, fmt.Errorf("rate=%s: %w", rate, err)
+		}
+	}
+	low, high, _ := strings.Cut(u.option("ecn"), ",")
+	if low == "" {
+		return c, nil
+	}
+	if c.Kmin, err = units.ParseBytes(low); err == nil {
+		c.Kmax, err = units.ParseBytes(high)
+	}
+	if err != nil || c.Kmin < 0 || c.Kmax < c.Kmin || c.Kmax == 0 {
+		return c, fmt.Errorf("ecn=%s,%s: want two lengths of the queue, KMIN,KMAX, such as "+
+			"100KiB,400KiB", low, high)
+	}
+	return c, nil
 }
 
 func parseMemif(u *URL, s string) error {

@@ -10,10 +10,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
+
 	"github.com/goroce/goroce/internal/cli"
 )
-
-var errHelp = errors.New("help requested")
 
 const (
 	barRounds   = 7 // minimum for the bars
@@ -36,7 +36,6 @@ type settings struct {
 // words are flags that are converted to settings of other types.
 type words struct {
 	only string
-	help bool
 }
 
 // table declares the flags, bound to settings, and sets the defaults.
@@ -59,21 +58,24 @@ func (s *settings) table(w *words) *cli.Table {
 		{Name: "json", Value: &s.json, Check: s.checkJSON,
 			Help: "write all runs and verdicts to this `file`"},
 		{Name: "list", Value: &s.list, Help: "print the cells and their bars, measure nothing"},
-		{Name: "help", Short: "h", Value: &w.help, Help: "print this help"},
 	}}}}
 }
 
 // parse parses a command line.
 func parse(args []string) (*settings, error) {
 	s, w := &settings{}, &words{}
-	table := s.table(w)
-	f := table.FlagSet(name)
+	flags := s.table(w)
+	f := flags.FlagSet(name)
 	if err := f.Parse(args); err != nil {
-		return nil, fmt.Errorf("%w; see --help", err)
+		return nil, err
 	}
-	if w.help {
-		return nil, errHelp
-	}
+	_, err := s.settle(f, flags)
+	return s, err
+}
+
+// settle completes and validates the settings after their flags have been parsed, and returns the
+// cells to measure.
+func (s *settings) settle(f *pflag.FlagSet, flags *cli.Table) ([]cell, error) {
 	if s.quick {
 		if !f.Changed("rounds") {
 			s.rounds = quickRounds
@@ -82,13 +84,13 @@ func parse(args []string) (*settings, error) {
 			s.deadline = 8 * time.Second
 		}
 	}
-	switch {
-	case f.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
-	case f.Changed("json") && s.json == "":
+	if f.Changed("json") && s.json == "" {
 		return nil, errors.New("--json: want the name of a file")
 	}
-	return s, table.Validate()
+	if err := flags.Validate(); err != nil {
+		return nil, err
+	}
+	return choose(table(), s.only)
 }
 
 func (s *settings) parseOnly(name, text string) (err error) {
@@ -149,22 +151,15 @@ func (s *settings) checkJSON(name string) error {
 	return nil
 }
 
-// usage returns the text of --help.
-func usage() string {
-	table := new(settings).table(&words{})
-	var b strings.Builder
-	fmt.Fprintf(&b, `busyhost measures congestion control and polling on a machine that other `+
-		`programs load as well,
-and compares the figures with bars: one row for each cell, with figure, bar and verdict.
+const synopsis = `busyhost measures congestion control and polling on a machine that other programs
+load as well, and compares the figures with bars: one row for each cell, with figure, bar and
+verdict.
 
   busyhost                      all cells
   busyhost --only '^busy/' -v   some cells, and print every run
   busyhost --quick              a preview with 3 rounds
 
-%s
 The exit code is 0 if every selected bar holds, 1 if one fails or could not be measured, 2 for an
 invalid command line, 130 after an interrupt. Measure on a machine without other load: the header
 has its load.
-`, table.Usage(0))
-	return b.String()
-}
+`

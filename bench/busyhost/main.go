@@ -6,19 +6,13 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 const name = "busyhost"
-
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
-)
 
 // errBars is returned if at least one bar was not shown to hold.
 var errBars = errors.New("not every bar holds")
@@ -32,48 +26,37 @@ func main() {
 			os.Exit(helper(within(os.Args[2:])))
 		}
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr))
 }
 
 // run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	s, err := parse(args)
-	if errors.Is(err, errHelp) {
-		fmt.Fprint(out, usage())
-		return exitOK
+	s, w := &settings{}, &words{}
+	flags := s.table(w)
+	c := &cobra.Command{Use: name + " [flags]", Short: "Measure on a machine with other load",
+		Long: synopsis, Args: cli.NoArgs}
+	flags.SetHelp(c)
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		cells, err := s.settle(c.Flags(), flags)
+		switch {
+		case err != nil:
+			return cli.Usage(err)
+		case s.list:
+			list(out, cells)
+			return nil
+		}
+		if err = measure(ctx, s, cells, out, errs); errors.Is(err, errBars) {
+			return cli.ErrReported
+		}
+		return err
 	}
-	var cells []cell
-	if err == nil {
-		cells, err = choose(table(), s.only)
-	}
-	if err != nil {
-		fmt.Fprintf(errs, "%s: %v\n", name, err)
-		return exitUsage
-	}
-	if s.list {
-		list(out, cells)
-		return exitOK
-	}
-	switch err := measure(ctx, s, cells, out, errs); {
-	case err == nil:
-		return exitOK
-	case ctx.Err() != nil:
-		fmt.Fprintf(errs, "%s: interrupted\n", name)
-		return exitInterrupted
-	case errors.Is(err, errBars):
-		return exitFailed
-	default:
-		fmt.Fprintf(errs, "%s: %v\n", name, err)
-		return exitFailed
-	}
+	return cli.Run(ctx, c, out, errs, args...)
 }
 
 // helper prints the error of a process started by this program, and returns its exit code.
 func helper(err error) int {
 	fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-	return exitFailed
+	return cli.Failed
 }
 
 // measure measures the cells, prints each row as soon as it is known, and a summary.

@@ -6,11 +6,14 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // TestMain lets the test binary act as the helper processes that the program starts.
@@ -132,7 +135,7 @@ func TestTheWholeProgram(t *testing.T) {
 	var out, errs bytes.Buffer
 	code := run(t.Context(), []string{"--bin", bin, "--rounds", "2", "--only",
 		"^quiet/swift$|fabric", "-v", "--json", file}, &out, &errs)
-	assert.Equal(t, exitFailed, code, "no lab")
+	assert.Equal(t, cli.Failed, code, "no lab")
 	assert.Contains(t, out.String(), "1.00: 1000 to 1000 MiB/s")
 	assert.Contains(t, out.String(),
 		"roce_send_bw -s 64K -n 20000 --cc swift (quiet): 1000 1000 MiB/s")
@@ -145,13 +148,13 @@ func TestTheWholeProgram(t *testing.T) {
 	require.Len(t, r.Cells, 2)
 	assert.Contains(t, []string{pass, skip}, r.Cells[0].Verdict, "skip on a loaded machine")
 	assert.Len(t, r.Cells[0].Trials[1].Runs, 2)
-	assert.Contains(t, []int{exitOK, exitFailed},
+	assert.Contains(t, []int{cli.OK, cli.Failed},
 		run(t.Context(), []string{"--bin", bin, "--rounds", "1", "--only", "^quiet/swift$"}, &out,
 			&errs))
-	assert.Equal(t, exitUsage, run(t.Context(), []string{"--only", "nothing"}, &out, &errs))
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	assert.Equal(t, exitInterrupted, run(ctx, []string{"--bin", bin}, &out, &errs))
+	assert.Equal(t, cli.Misuse, run(t.Context(), []string{"--only", "nothing"}, &out, &errs))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(cli.Signal{Signal: syscall.SIGINT})
+	assert.Equal(t, 128+int(syscall.SIGINT), run(ctx, []string{"--bin", bin}, &out, &errs))
 }
 
 func TestOneCPU(t *testing.T) {

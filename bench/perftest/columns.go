@@ -29,7 +29,7 @@ func (x *session) columns() []column {
 		{flag: "qp"},
 		{name: "Transport type", key: "Transport_type", value: "IB", right: true},
 		{flag: "connection", value: s.Connection.String()},
-		{name: "Using SRQ", key: "Using_SRQ", value: "OFF", right: true},
+		{flag: "use-srq", value: onOff(s.SharedReceive), right: true},
 		{name: "PCIe relax order", key: "PCIe_relax_order", value: "OFF"},
 		{name: "Lock-free", value: "OFF", right: true},
 		{name: "ibv_wr* API", key: "ibv_wr_API", value: "OFF"},
@@ -41,7 +41,7 @@ func (x *session) columns() []column {
 		{name: "CQE Poll Batch", value: "Dynamic", jsonOnly: lat},
 		{flag: "mtu", value: x.mtu, unit: "[B]"},
 		{name: "Link type", key: "Link_type", value: "Ethernet"},
-		{flag: "gid-index"},
+		{flag: "gid-index", value: s.gidIndex()},
 	}
 	if s.Test.isOneSided() {
 		columns = append(columns, column{flag: "outs"})

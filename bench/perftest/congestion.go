@@ -49,16 +49,11 @@ type ccHelp string
 
 func (h ccHelp) Error() string { return "help requested: --cc " + string(h) }
 
-// explain prints the help that err requests.
-func explain(stdout, stderr io.Writer, t Test, err error) int {
-	var asked ccHelp
-	errors.As(err, &asked)
-	if err := cc.Help(stdout, string(asked)); err != nil {
-		printError(stderr, t.Name(),
-			fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: ")))
-		return exitFailed
+func (h ccHelp) write(w io.Writer) error {
+	if err := cc.Help(w, string(h)); err != nil {
+		return fmt.Errorf("--cc help: %s", strings.TrimPrefix(err.Error(), "cc: "))
 	}
-	return exitOK
+	return nil
 }
 
 // algorithms are the values of --cc.
@@ -99,7 +94,9 @@ func (l *queueSet) path(agreed wire.Agreement, mtu units.Bytes) cc.Path {
 	}
 	if p.LineRate == 0 {
 		p.LineRate, p.Guessed = defLineRate, true
-		if link, err := l.host.Device().Link(); err == nil && link.Mbps > 0 {
+		if rate := l.host.Info(0).LinkRate; rate > 0 {
+			p.LineRate, p.Guessed = rate, false
+		} else if link, err := l.host.Device().Link(); err == nil && link.Mbps > 0 {
 			p.LineRate, p.Guessed = units.BitRate(link.Mbps)*units.Mbps, false
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -68,13 +69,13 @@ func (c *console) row(r *Row) {
 	case c.settings.Output != "":
 		fmt.Fprintln(c.out, r.single(c.settings.Output))
 	case r.LatencyRow != nil && c.settings.Duration > 0:
-		fmt.Fprintf(c.out, " %-7d       %d            %-7.2f        %-7.2f\n", r.MsgSize,
-			r.Iterations, r.Avg, r.TPS)
+		fmt.Fprintf(c.out, " %-7d       %d            %-7.2f        %-7.2f%s\n", r.MsgSize,
+			r.Iterations, r.Avg, r.TPS, c.cpuColumn(r))
 	case r.LatencyRow != nil:
 		c.samples(r)
 		fmt.Fprint(c.out, latencyLine(r))
 	default:
-		fmt.Fprint(c.out, bandwidthLine(r, c.settings.Gbits))
+		fmt.Fprintln(c.out, bandwidthLine(r, c.settings.Gbits)+c.cpuColumn(r))
 	}
 }
 
@@ -89,11 +90,19 @@ func latencyLine(r *Row) string {
 // bandwidthLine formats a row as perftest's REPORT_FMT, or as REPORT_FMT_EXT below 0.1 Gb/s.
 func bandwidthLine(r *Row, gbits bool) string {
 	if gbits && r.Average < 0.1 {
-		return fmt.Sprintf(" %-7d    %d           %-7.6f            %-7.6f            %-7.6f\n",
+		return fmt.Sprintf(" %-7d    %d           %-7.6f            %-7.6f            %-7.6f",
 			r.MsgSize, r.Iterations, r.Peak, r.Average, r.MsgRate)
 	}
-	return fmt.Sprintf(" %-7d    %-10d       %-7.2f            %-7.2f\t\t     %-7.6f\n",
+	return fmt.Sprintf(" %-7d    %-10d       %-7.2f            %-7.2f\t\t     %-7.6f",
 		r.MsgSize, r.Iterations, r.Peak, r.Average, r.MsgRate)
+}
+
+// cpuColumn formats the column of --cpu_util: the process's share of all processors.
+func (c *console) cpuColumn(r *Row) string {
+	if !c.settings.CPUUtil {
+		return ""
+	}
+	return fmt.Sprintf("\t    %-7.2f", r.CPU.Percent/float64(runtime.NumCPU()))
 }
 
 // single formats the one number that --output selects.
@@ -133,17 +142,21 @@ func (c *console) histogram(r *Row) {
 
 // heading returns the table's column titles.
 func (s *Settings) heading() string {
+	cpu := ""
+	if s.CPUUtil {
+		cpu = "    CPU_Util[%]"
+	}
 	switch {
 	case s.Test.Kind == Latency && s.Duration > 0:
-		return " #bytes        #iterations       t_avg[usec]    tps average\n"
+		return " #bytes        #iterations       t_avg[usec]    tps average" + cpu + "\n"
 	case s.Test.Kind == Latency:
 		return " #bytes #iterations    t_min[usec]    t_max[usec]  t_typical[usec]    " +
 			"t_avg[usec]    t_stdev[usec]" +
 			"   99% percentile[usec]   99.9% percentile[usec] \n"
 	}
 	unit := s.unitName()
-	return fmt.Sprintf(" #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]\n",
-		unit, unit)
+	const heading = " #bytes     #iterations    BW peak[%s]    BW average[%s]   MsgRate[Mpps]%s\n"
+	return fmt.Sprintf(heading, unit, unit, cpu)
 }
 
 func (s *Settings) unitName() string {
@@ -160,14 +173,18 @@ func (c *console) end(x *session) {
 	}
 	fmt.Fprint(c.out, line)
 	var t Totals
-	lost := uint64(0)
+	lost, cut := uint64(0), uint64(0)
 	for _, r := range x.rows {
 		t.add(r.Totals)
 		lost += r.Lost
+		cut += r.CutOff
 	}
 	fmt.Fprintf(c.out, " %v", t)
 	if c.settings.Connection != transport.RC {
 		fmt.Fprintf(c.out, ", lost messages %d", lost)
+	}
+	if cut > 0 {
+		fmt.Fprintf(c.out, ", cut off at the end %d", cut)
 	}
 	fmt.Fprintln(c.out)
 	if o := x.offload(); o != nil {
@@ -219,8 +236,9 @@ const (
 
 // progress shows the progress of a long run on the terminal until stop is called.
 func (c *console) progress(x *session, r *sizeRun) (stop func()) {
-	if c.isSilent() || !c.terminal || c.settings.Watch || len(r.senders) == 0 && r.ping == nil ||
-		!r.isActive() {
+	s := c.settings
+	if c.isSilent() || !c.terminal || s.Watch || s.Infinitely ||
+		len(r.senders) == 0 && r.ping == nil || !r.isActive() {
 		return func() {}
 	}
 	quit, ended := make(chan struct{}), make(chan struct{})

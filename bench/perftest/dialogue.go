@@ -26,7 +26,7 @@ type dialogue interface {
 }
 
 // mark distinguishes goroce programs from perftest. Change it when nativePeer's messages change.
-const mark = "goroce"
+const mark = "goroce2"
 
 // identifyPeer identifies the peer. Both sides start with perftest's handshake, and goroce programs
 // leave a mark in a field that perftest ignores. With -R they do not: their own protocol requires

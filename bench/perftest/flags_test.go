@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 )
@@ -144,6 +145,36 @@ func TestFlags(t *testing.T) {
 		{"--out_json_file=/tmp/a.json --output bandwidth", func(t *testing.T, s *Settings) {
 			require.Equal(t, []string{"/tmp/a.json", "bandwidth"}, []string{s.JSONFile, s.Output})
 		}},
+		{"-z -d null: -c UC", func(t *testing.T, s *Settings) {
+			require.True(t, s.CM)
+			require.False(t, s.connectsByCM())
+		}},
+		{"-e --run_infinitely", func(t *testing.T, s *Settings) {
+			require.Equal(t, goroce.IdleSleep, s.Idle)
+			require.Equal(t, 5*units.Second, s.Duration)
+		}},
+		{"--rate_limit 10 -q 2", func(t *testing.T, s *Settings) {
+			require.Equal(t, "fixed:window=1MiB,rate=10Gb/s", s.Congestion.String())
+		}},
+		{"--rate_limit 500 --rate_limit_type PP", func(t *testing.T, s *Settings) {
+			require.Equal(t, "fixed:window=1MiB,rate=500kb/s", s.Congestion.String())
+		}},
+		{"--rate_limit 1 --rate_units M --rate_limit_type SW --burst_size 8 -s 1024",
+			func(t *testing.T, s *Settings) {
+				l := s.newLimiter(s.Size)
+				require.Equal(t, 1024.0, l.rate)
+				require.Equal(t, 8, l.allowed(1))
+			}},
+		{"--ip 10.0.0.1/24 --ip fd00::1/64 --ipv6", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{2, 1}, []int{s.gidIndex(), s.addressIndex()})
+		}},
+		{"--ip 10.0.0.1/24 -x 0 --flow_label 7 -L 9", func(t *testing.T, s *Settings) {
+			require.Equal(t, []int{0, 1}, []int{s.gidIndex(), s.addressIndex()})
+			require.Equal(t, []int{7, 9}, []int{s.FlowLabel, s.HopLimit})
+		}},
+		{"-F -S 3 -i 1 -X 2 --report-per-port", func(t *testing.T, s *Settings) {
+			require.Len(t, s.notes, 3, s.notes)
+		}},
 	} {
 		t.Run(c.args, func(t *testing.T) {
 			s, err := parse(writeBW, strings.Fields(c.args))
@@ -200,7 +231,7 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "-d nic:0", "--ib-dev nic:0"},
 		{writeBW, "localhost", "both ends run in this process"},
 		{writeBW, "-d null: a b", "want at most one server"},
-		{writeBW, "-x 1", "--gid-index 1 out of range [0, 1)"},
+		{writeBW, "-x 1", "--gid-index 1: want 0, the link-local address, or the number"},
 		{writeBW, "--ip 10.0.0.1", "want an address with its prefix length"},
 		{writeBW, "--ip 224.0.0.1/24", "want a unicast address"},
 		{writeBW, "--cc quick", `unknown algorithm "quick", want one of bolt`},
@@ -255,10 +286,28 @@ func TestBadFlags(t *testing.T) {
 		{writeBW, "--connect-timeout 2", "want a number with unit"},
 		{writeBW, "--out_json_file=/no/such/dir/x.json", "--out_json_file /no/such/dir/x.json"},
 		{writeBW, "-n 1 -q 0 -m 1", "--mtu 1"},
+		{writeBW, "-i 2", "--ib-port 2: want 1: the URL of --ib-dev names one port"},
+		{writeBW, "--odp", "--odp: not supported: registered memory"},
+		{writeBW, "-W counters/x", "--report-counters: not supported"},
+		{writeBW, "--force-link=IB", "--force-link IB: want Ethernet"},
+		{writeBW, "--use_cuda=0", "no port can access a GPU's memory"},
+		{writeBW, "--cpu_util", "--cpu_util: needs --duration"},
+		{writeBW, "--perform_warm_up -D 3", "--perform_warm_up: with --duration"},
+		{writeBW, "--ipv6 -x 0", "--ipv6 and --gid-index are mutually exclusive"},
+		{writeBW, "--rate_units g", "no rate; add --rate_limit"},
+		{writeBW, "--rate_limit 1 --rate_units k", "--rate_units k: want g"},
+		{writeBW, "--rate_limit 1 --rate_units p", "add --rate_limit_type SW"},
+		{writeBW, "--rate_limit 1 --cc swift", "--cc sets the rate of each queue pair"},
+		{writeBW, "--rate_limit 1 --rate_limit_type X", "want HW, SW or PP"},
+		{writeBW, "--rate_limit 1 --burst_size 3", "the transport sends packet by packet"},
+		{writeBW, "--run_infinitely --data_validation", "not with --run_infinitely"},
+		{writeBW, "--use-srq", "unknown flag: --use-srq"},
+		{sendBW, "--use-srq --work 1us", "--use-srq: want no --work"},
+		{writeBW, "--flow_label 1048576", "want 0 to 1048575"},
 	} {
 		t.Run(c.test.Name()+" "+c.args, func(t *testing.T) {
 			var out, errs bytes.Buffer
-			require.Equal(t, exitFailed, Run(t.Context(), c.test, strings.Fields(c.args), &out,
+			require.Equal(t, cli.Misuse, Run(t.Context(), c.test, strings.Fields(c.args), &out,
 				&errs))
 			require.Contains(t, errs.String(), c.says)
 			require.Contains(t, errs.String(), c.test.Name()+": ")
@@ -270,7 +319,7 @@ func TestBadFlags(t *testing.T) {
 func TestHelpAndVersion(t *testing.T) {
 	for _, test := range everyTest {
 		var out, errs bytes.Buffer
-		require.Equal(t, exitOK, Run(t.Context(), test, []string{"--help"}, &out, &errs))
+		require.Equal(t, cli.OK, Run(t.Context(), test, []string{"--help"}, &out, &errs))
 		for _, want := range []string{"Session", "Traffic", "Port (goroce)", "Output", "Examples:",
 			"-d, --ib-dev", "(default 18515)", "--out_json_file", test.Name()} {
 			require.Contains(t, out.String(), want)
@@ -280,7 +329,7 @@ func TestHelpAndVersion(t *testing.T) {
 		}
 		require.Empty(t, errs.String())
 		out.Reset()
-		require.Equal(t, exitOK, Run(t.Context(), test, []string{"-V"}, &out, &errs))
+		require.Equal(t, cli.OK, Run(t.Context(), test, []string{"-V"}, &out, &errs))
 		require.Contains(t, out.String(), "DPDK")
 	}
 }
@@ -295,16 +344,6 @@ func TestSizes(t *testing.T) {
 	require.NoError(t, err)
 	sizes = s.sizes(1024)
 	require.Equal(t, 1024, sizes[len(sizes)-1])
-}
-
-func TestDistance(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		want int
-	}{{"", "", 0}, {"abc", "", 3}, {"", "abc", 3}, {"size", "sizes", 1}, {"sise", "size", 1},
-		{"kitten", "sitting", 3}} {
-		require.Equal(t, c.want, distance(c.a, c.b), "%s %s", c.a, c.b)
-	}
 }
 
 // Every entry of the header and of test_info is declared once.

@@ -28,7 +28,12 @@ func (c *console) header(x *session) {
 
 // cmQPs returns the header's value of "rdma_cm QPs".
 func (s *Settings) cmQPs() string {
-	if s.CM {
+	return onOff(s.connectsByCM())
+}
+
+// onOff returns a switch's state as perftest prints it.
+func onOff(on bool) string {
+	if on {
 		return "ON"
 	}
 	return "OFF"
@@ -46,7 +51,7 @@ func (s *Settings) dataExchange() string {
 func (s *Settings) address(side string, h *connect.Hello, i int) string {
 	q, r := h.QPs[i], h.Regions[i]
 	text := fmt.Sprintf(" %s address: LID 0000 QPN 0x%04x PSN 0x%06x", side, q.Num, q.PSN)
-	if s.CM { // perftest prints no more with -R
+	if s.connectsByCM() { // perftest prints no more with -R
 		return text + "\n GID: " + gid(h.Addr) + "\n"
 	}
 	if s.Test.Verb == Read {

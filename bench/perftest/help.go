@@ -2,31 +2,32 @@ package perftest
 
 import (
 	"fmt"
-	"io"
 	"strings"
 )
 
-// helpWidth is the width of the flags' descriptions.
-const helpWidth = 110
+// what describes the test in a line.
+func (t Test) what() string {
+	return fmt.Sprintf("%s measures the %s of %s over a DPDK port", t.Name(),
+		[...]string{"bandwidth and message rate", "latency"}[t.Kind],
+		[...]string{"RDMA WRITE", "RDMA READ", "SEND", "RDMA atomics"}[t.Verb])
+}
 
-// help prints the help of a test.
-func help(w io.Writer, t Test) {
-	name := t.Name()
-	s := defaults(t)
-	what := [...]string{"bandwidth and message rate", "latency"}[t.Kind]
-	fmt.Fprintf(w, "%s measures the %s of %s over a DPDK port,\nas perftest's %s does.\n\n", name,
-		what,
-		[...]string{"RDMA WRITE", "RDMA READ", "SEND", "RDMA atomics"}[t.Verb],
+// synopsis is the text of the help before the flags.
+func (t Test) synopsis() string {
+	name, b := t.Name(), new(strings.Builder)
+	fmt.Fprintf(b, "%s,\nas perftest's %s does.\n\n", t.what(),
 		strings.Replace(name, "roce", "ib", 1))
-	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
-	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
-	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
-	fmt.Fprint(w, s.table(&extras{}).Usage(helpWidth))
+	fmt.Fprintf(b, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
+	fmt.Fprintf(b, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
+	fmt.Fprintf(b, "  %-36s the client", name+" -d URL [flags] HOST")
+	return b.String()
+}
+
+func (t Test) examples() string {
 	size := "-s 4096 "
 	if t.Verb == Atomic {
 		size = ""
 	}
-	fmt.Fprintf(w, "\nExamples:\n  %s %s-n 100000\n"+
-		"  %s -d memif:/tmp/m.sock & %s -d memif:/tmp/m.sock,client localhost\n", name, size, name,
-		name)
+	return fmt.Sprintf("  %[1]s %[2]s-n 100000\n  %[1]s -d memif:/tmp/m.sock &\n"+
+		"  %[1]s -d memif:/tmp/m.sock,client localhost", t.Name(), size)
 }

@@ -2,12 +2,13 @@ package perftest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
-	"runtime"
 	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/dpdk/eal"
@@ -25,7 +26,7 @@ type Instrument struct {
 	// of messages.
 	Control func(messages int) (cc.Factory, error)
 	// Report is called at the client when the run has ended.
-	Report func(stdout io.Writer) error
+	Report func(stdout, stderr io.Writer) error
 }
 
 // Main is the main function of the program.
@@ -35,31 +36,28 @@ func (i *Instrument) Main() {
 
 // Run runs the program with a command line and returns the exit code.
 func (i *Instrument) Run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := i.parse(args)
-	switch {
-	case errors.Is(err, errHelp):
-		i.help(stdout)
-		return exitOK
-	case errors.Is(err, errVersion):
-		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", i.Name, version(), eal.Version(),
-			runtime.Version())
-		return exitOK
+	return cli.Run(ctx, i.command(), stdout, stderr, args...)
+}
+
+func (i *Instrument) command() *cobra.Command {
+	s, x := i.settings(), &extras{}
+	c := &cobra.Command{
+		Use: i.Name + " [flags] [HOST]", Short: i.Name + " measures the path to a peer",
+		Long: i.synopsis(), Args: cobra.ArbitraryArgs, Version: cli.Version(eal.Version()),
+		RunE: func(c *cobra.Command, args []string) error {
+			if err := i.settle(s, c.Flags(), args); err != nil {
+				return cli.Usage(err)
+			}
+			_, err := run(c.Context(), s, &console{err: c.ErrOrStderr(), settings: s})
+			if err == nil && s.instrument != nil {
+				err = i.Report(c.OutOrStdout(), c.ErrOrStderr())
+			}
+			return err
+		},
 	}
-	if err == nil {
-		_, err = run(ctx, s, &console{err: stderr, settings: s})
-	}
-	if err == nil && s.instrument != nil {
-		err = i.Report(stdout)
-	}
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		printError(stderr, i.Name, errInterrupted)
-		return exitInterrupted
-	}
-	printError(stderr, i.Name, err)
-	return exitFailed
+	i.table(s, x).SetHelp(c)
+	cli.NormalizeFlags(c.Flags())
+	return c
 }
 
 // table declares the instrument's own flags, and those of a bandwidth test that it shares.
@@ -91,19 +89,10 @@ func (i *Instrument) settings() *Settings {
 	return s
 }
 
-func (i *Instrument) parse(args []string) (*Settings, error) {
-	s, x := i.settings(), &extras{}
-	all := i.table(s, x).FlagSet(i.Name)
-	all.SetNormalizeFunc(normalizeFlags(all))
-	switch err := all.Parse(args); {
-	case err != nil:
-		return nil, suggestFlags(err, all)
-	case x.help:
-		return nil, errHelp
-	case x.version:
-		return nil, errVersion
-	case all.NArg() > 1:
-		return nil, fmt.Errorf("%s: want at most one server", strings.Join(all.Args(), " "))
+// settle completes and validates the settings after their flags have been parsed.
+func (i *Instrument) settle(s *Settings, all *pflag.FlagSet, rest []string) error {
+	if len(rest) > 1 {
+		return fmt.Errorf("%s: want at most one server", strings.Join(rest, " "))
 	}
 	s.Host = all.Arg(0)
 	if s.MTU > 0 {
@@ -118,25 +107,23 @@ func (i *Instrument) parse(args []string) (*Settings, error) {
 	if err == nil {
 		err = own.Validate()
 	}
-	if err != nil {
-		return nil, err
-	}
-	if s.inProcess() || s.Host != "" {
+	if err == nil && (s.inProcess() || s.Host != "") {
 		s.instrument, err = i.Control(s.Iters)
 	}
-	return s, err
+	return err
 }
 
-func (i *Instrument) help(w io.Writer) {
-	fmt.Fprintf(w, "%s %s\n\n", i.Name, i.What)
-	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", i.Name+" [flags]")
-	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
-	fmt.Fprintf(w, "  %-36s the client, which measures. The server may be roce_write_bw or\n",
+// synopsis is the text of the help before the flags.
+func (i *Instrument) synopsis() string {
+	b := new(strings.Builder)
+	fmt.Fprintf(b, "%s %s\n\n", i.Name, i.What)
+	fmt.Fprintf(b, "  %-36s both ends in this process, over loop:\n", i.Name+" [flags]")
+	fmt.Fprintf(b, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
+	fmt.Fprintf(b, "  %-36s the client, which measures. The server may be roce_write_bw or\n",
 		i.Name+" -d URL [flags] HOST")
-	fmt.Fprintf(w, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or the value "+
-		"of -m\n",
-		"", packet)
-	fmt.Fprint(w, i.table(i.settings(), &extras{}).Usage(helpWidth))
+	fmt.Fprintf(b, "  %-36s linux-rdma's ib_write_bw, with the same -n, and -s %d or the value "+
+		"of -m", "", packet)
+	return b.String()
 }
 
 // withoutInstrument returns the settings of the end that does not measure.

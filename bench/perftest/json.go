@@ -21,6 +21,9 @@ type Document struct {
 	CC       string       `json:"cc"`
 	Seed     uint64       `json:"seed"` // --seed, 0 if unset
 	Offload  *OffloadInfo `json:"offload,omitempty"`
+	// Interrupted reports whether a signal or the peer ended the run before its time. The last row
+	// then has what was measured until then.
+	Interrupted bool `json:"interrupted"`
 }
 
 // PortInfo describes the port of the test.

@@ -1,6 +1,7 @@
 package perftest
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/race"
 	"github.com/goroce/goroce/transport"
 )
@@ -80,7 +82,7 @@ func TestLoopVariants(t *testing.T) {
 		{sendLat, "-n 600 -c UD -I 64 -s 64", ""},
 		{writeBW, "-n 500 --ip 192.168.7.1/24",
 			"00:00:00:00:00:00:00:00:00:00:255:255:192:168:07:02"},
-		{writeBW, "-n 500 --ip 192.168.7.1/24 --ip fd00::5/64 -x 1 --tclass 32", "GID: 253:00:00"},
+		{writeBW, "-n 500 --ip 192.168.7.1/24 --ip fd00::5/64 -x 2 --tclass 32", "GID: 253:00:00"},
 		{writeBW, "-n 500 --cc fixed:window=8KiB -s 4096", ""},
 		{readBW, "-n 500 -o 1 -s 20000", "Outstand reads  : 1"},
 		{writeBW, "-D 0.3", ""},
@@ -141,10 +143,10 @@ func TestOneNumber(t *testing.T) {
 
 func TestVerdict(t *testing.T) {
 	o := do(t, writeBW, "-n", "500", "-w", "1e12")
-	require.Equal(t, exitFailed, o.code)
+	require.Equal(t, cli.Failed, o.code)
 	require.Contains(t, o.errors, "below the limit: 65536 bytes: bandwidth")
 	o = do(t, writeBW, "-n", "500", "-y", "1e6")
-	require.Equal(t, exitFailed, o.code)
+	require.Equal(t, cli.Failed, o.code)
 	require.Contains(t, o.errors, "--limit_msgrate 1e+06")
 	succeed(t, writeBW, "-n", "500", "-w", "1", "-y", "0.000001")
 }
@@ -201,18 +203,19 @@ func TestValidationFindsWhatIsWrong(t *testing.T) {
 	at := l.pairs[0].to + 5*in.receive.span.stride
 	data := l.mr.Bytes()[at : at+s.Size]
 	fillPattern(data, 0, 0)
-	require.NoError(t, check.message(0, wc, in))
+	require.NoError(t, check.message(wc, in))
 	data[255]++
-	require.ErrorContains(t, check.message(0, wc, in), "message 0, byte 255")
+	require.ErrorContains(t, check.message(wc, in), "message 0, byte 255")
 	wc.ByteLen--
-	require.ErrorContains(t, check.message(0, wc, in), "message 0: got 255 bytes, want 256")
+	require.ErrorContains(t, check.message(wc, in), "message 0: got 255 bytes, want 256")
 }
 
 // The document is valid for every test and with many rows, and has every documented key.
 func TestDocument(t *testing.T) {
 	common := "MsgSize n_iterations percentiles.p50 percentiles.p90 percentiles.p99 " +
-		"percentiles.p99_9 percentiles.p99_99 percentiles.max per_qp jain lost retransmits " +
-		"timeouts rnr_naks sequence_naks cnps ce_marked drops cpu.user_s cpu.sys_s cpu.percent " +
+		"percentiles.p99_9 percentiles.p99_99 percentiles.max per_qp jain lost cut_off " +
+		"retransmits timeouts rnr_naks sequence_naks cnps ce_marked drops cpu.user_s " +
+		"cpu.sys_s cpu.percent " +
 		"own_poll_gaps peer_poll_gaps longest_gap_us gc.cycles gc.pause_total_us gc.pause_max_us"
 	byKind := [...]string{
 		Bandwidth: "BW_peak BW_average MsgRate",
@@ -330,8 +333,27 @@ func TestLoopErrors(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			o := do(t, sendBW, strings.Fields(args)...)
-			require.Equal(t, exitFailed, o.code, o.out)
+			require.Contains(t, []int{cli.Failed, cli.Misuse}, o.code, o.out)
 			require.Contains(t, o.errors, says)
 		})
+	}
+}
+
+// A loop is a bottleneck with a rate and marks if its URL says so; otherwise an algorithm that
+// reduces on marks does not, and a note says so.
+func TestBottleneck(t *testing.T) {
+	o := do(t, writeBW, "-n", "200", "--cc", "dctcp")
+	require.Zero(t, o.code, o.errors)
+	require.Contains(t, o.errors, "nothing on port loop:")
+	file := filepath.Join(t.TempDir(), "run.json")
+	for url, most := range map[string]float64{"loop:ecn=8KiB,16KiB": 1e6,
+		"loop:rate=100Mb/s,ecn=8KiB,64KiB": 0.1} {
+		var out, errs bytes.Buffer
+		require.Zero(t, Run(t.Context(), writeBW, []string{"-d", url, "-D", "0.5", "--cc", "dctcp",
+			"--report_gbits", "--out_json_file", file}, &out, &errs), errs.String())
+		require.Empty(t, errs.String())
+		row := readDocument(t, file)["results"].([]any)[0].(map[string]any)
+		require.NotZero(t, row["ce_marked"], url)
+		require.LessOrEqual(t, row["BW_average"], most, url)
 	}
 }

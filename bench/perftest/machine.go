@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/hostsense"
 )
 
@@ -26,7 +27,7 @@ type HostInfo struct {
 func thisHost() HostInfo {
 	return HostInfo{
 		CPU: cpuModel(), Kernel: kernel(), Cores: runtime.NumCPU(), Go: runtime.Version(),
-		DPDK: strings.TrimPrefix(eal.Version(), "DPDK "), Goroce: version(),
+		DPDK: strings.TrimPrefix(eal.Version(), "DPDK "), Goroce: cli.Commit(),
 	}
 }
 
@@ -41,27 +42,6 @@ func kernel() string {
 		return "unknown"
 	}
 	return unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
-}
-
-// version returns the commit that goroce was built from, else the module's version.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	revision, dirty := "", ""
-	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.revision":
-			revision = s.Value
-		case s.Key == "vcs.modified" && s.Value == "true":
-			dirty = "+changes"
-		}
-	}
-	if revision != "" {
-		return revision[:min(12, len(revision))] + dirty
-	}
-	return cmp.Or(info.Main.Version, "unknown")
 }
 
 // CPU is the processor time of the process: all threads, including polling ones.

@@ -3,27 +3,16 @@ package perftest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"strings"
-	"syscall"
+
+	"github.com/spf13/cobra"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/metrics"
 	"github.com/goroce/goroce/nicoffload/process"
-)
-
-// errInterrupted is the cause of a context that a signal ended.
-var errInterrupted = errors.New("interrupted")
-
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitInterrupted = 130
 )
 
 // Main is the main function of a test program.
@@ -37,56 +26,55 @@ func Main(v Verb, k Kind) {
 // process of nicoffload/process it runs the child instead.
 func exit(run func(context.Context) int) {
 	process.BeChild()
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // a second signal ends the process at once
-		cancel(errInterrupted)
-	}()
-	os.Exit(run(ctx))
+	os.Exit(run(cli.Interruptible()))
 }
 
 // Run runs a test with a command line and returns the exit code.
 func Run(ctx context.Context, t Test, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(t, args)
-	switch {
-	case errors.Is(err, errHelp):
-		help(stdout, t)
-		return exitOK
-	case errors.As(err, new(ccHelp)):
-		return explain(stdout, stderr, t, err)
-	case errors.As(err, new(channelsHelp)):
-		err.(channelsHelp).write(stdout)
-		return exitOK
-	case errors.As(err, new(admissionHelp)):
-		err.(admissionHelp).write(stdout)
-		return exitOK
-	case errors.Is(err, errVersion):
-		fmt.Fprintf(stdout, "%s: goroce %s, %s, %s\n", t.Name(), version(), eal.Version(),
-			runtime.Version())
-		return exitOK
-	case err != nil:
-		printError(stderr, t.Name(), err)
-		return exitFailed
+	return cli.Run(ctx, t.command(), stdout, stderr, args...)
+}
+
+// command returns the command line of a test.
+func (t Test) command() *cobra.Command {
+	s, x := defaults(t), &extras{}
+	c := &cobra.Command{
+		Use: t.Name() + " [flags] [HOST]", Short: t.what(), Long: t.synopsis(),
+		Example: t.examples(), Args: cobra.ArbitraryArgs, Version: cli.Version(eal.Version()),
+		RunE: func(c *cobra.Command, args []string) error {
+			err := s.settle(c.Flags(), x, args)
+			if e, ok := err.(explanation); ok {
+				err = e.write(c.OutOrStdout())
+			} else if err == nil {
+				return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
+			}
+			if err != nil {
+				err = cli.Usage(err)
+			}
+			return err
+		},
 	}
-	x, err := run(ctx, s, newConsole(s, stdout, stderr))
-	if err == nil && s.JSONFile != "" {
-		err = x.report.save(s.JSONFile, stdout)
+	s.table(x).SetHelp(c)
+	cli.NormalizeFlags(c.Flags())
+	return c
+}
+
+// explanation is the error of a command line that requests an explanation.
+type explanation interface{ write(io.Writer) error }
+
+// run runs the test, and writes the document if one is requested.
+func (s *Settings) run(ctx context.Context, stdout, stderr io.Writer) error {
+	console := newConsole(s, stdout, stderr)
+	for _, sentence := range s.notes {
+		console.note("%s", sentence)
+	}
+	x, err := run(ctx, s, console)
+	if s.JSONFile != "" && x != nil && x.report != nil {
+		err = errors.Join(err, x.report.save(s.JSONFile, stdout))
 	}
 	if err == nil {
 		err = s.limits(x.rows)
 	}
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		printError(stderr, t.Name(), errInterrupted)
-		return exitInterrupted
-	}
-	printError(stderr, t.Name(), err)
-	return exitFailed
+	return err
 }
 
 // run performs a test in the role given by its settings.
@@ -112,11 +100,4 @@ func run(ctx context.Context, s *Settings, c *console) (*session, error) {
 		}
 		return runClient(ctx, s, c)
 	})
-}
-
-// printError prints an error, with a line for each joined error.
-func printError(w io.Writer, name string, err error) {
-	for l := range strings.Lines(err.Error()) {
-		fmt.Fprintf(w, "%s: %s\n", name, strings.TrimRight(l, "\n"))
-	}
 }

@@ -20,6 +20,7 @@ const (
 	factRow      = "row"
 	factTotals   = "totals"
 	factSent     = "sent"
+	factCut      = "cut"
 	factReceived = "received"
 	factWork     = "work"
 )
@@ -87,7 +88,8 @@ func (k *nativePeer) sendError(ctx context.Context, where string, err error) err
 
 // conclude exchanges the counts of sent messages, waits for their arrival, and exchanges results.
 func (k *nativePeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
-	theirs, err := k.meet(ctx, "done", map[string]string{factSent: encode(r.sent())})
+	theirs, err := k.meet(ctx, "done", map[string]string{factSent: encode(r.sent()),
+		factCut: encode(r.cutOff())})
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +99,12 @@ func (k *nativePeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 		return nil, k.sendError(ctx, "facts", fmt.Errorf("%w: counts of sent messages: %q",
 			connect.ErrMalformed, theirs[factSent]))
 	}
-	if err := r.finish(sent); err != nil {
+	var cut uint64
+	if err := json.Unmarshal([]byte(theirs[factCut]), &cut); err != nil {
+		return nil, k.sendError(ctx, "facts", fmt.Errorf("%w: count of messages cut off: %q",
+			connect.ErrMalformed, theirs[factCut]))
+	}
+	if err := r.finish(sent, cut); err != nil {
 		return nil, k.sendError(ctx, "facts", err)
 	}
 	row, totals := r.row(), r.totals()

@@ -38,7 +38,7 @@ func (s *Settings) adaptToOFED(agreed handshake.Hello) error {
 
 func (u *ofedPeer) trade(ctx context.Context, mine *connect.Hello) (*connect.Hello, error) {
 	s, agreed := u.x.settings, u.protocol.Agreed
-	if s.CM {
+	if s.connectsByCM() {
 		var err error
 		if agreed.PathMTU, err = u.connectPairs(ctx); err != nil {
 			return nil, u.x.lost(ctx, err)
@@ -120,7 +120,7 @@ func (u *ofedPeer) conclude(ctx context.Context, r *sizeRun) (*Row, error) {
 	if err != nil {
 		return nil, u.x.lost(ctx, err)
 	}
-	if err := r.finish(u.sent(r)); err != nil {
+	if err := r.finish(u.sent(r), 0); err != nil {
 		return nil, err
 	}
 	return r.joined(row, theirs), nil
@@ -245,7 +245,7 @@ func (r *sizeRun) joined(mine *Row, theirs *handshake.Report) *Row {
 		row.Average += both.Average
 		row.MsgRate += both.MsgRate
 	}
-	row.Totals = r.totals()
+	row.Totals, row.CutOff = r.totals(), r.cutOff()
 	row.CPU, row.GC = r.usage.until(usageNow())
 	return row
 }

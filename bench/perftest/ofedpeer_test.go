@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // Two goroce ends that use linux-rdma perftest's protocol: the same messages, the same traffic.
@@ -62,7 +64,7 @@ func TestUpstreamCannot(t *testing.T) {
 	client := start(t, writeBW, append(append(args, "--upstream"), w.client...)...)
 	server := start(t, writeBW, append(args, w.server...)...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(patience))
+		require.Equal(t, cli.Failed, p.ends(patience))
 		require.Contains(t, p.result(),
 			"--data_validation: not supported by the peer, perftest 6.06")
 		require.Contains(t, p.result(), "--write_with_imm: not supported by the peer")
@@ -76,7 +78,7 @@ func TestUpstreamMismatch(t *testing.T) {
 		w.client...)...)
 	server := start(t, writeBW, append([]string{"-n", "10"}, w.server...)...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(patience), p.result())
+		require.Equal(t, cli.Failed, p.ends(patience), p.result())
 		require.Regexp(t, "do not run the same test|peer vanished", p.result())
 	}
 	require.Contains(t, client.result()+server.result(),
@@ -91,7 +93,7 @@ func TestUpstreamOtherVerb(t *testing.T) {
 		server := start(t, test, append([]string{"-s", "64", "-n", "100"}, w.server...)...)
 		client := start(t, sendBW, append([]string{"-s", "64", "-n", "100", "--upstream"},
 			w.client...)...)
-		require.Equal(t, exitFailed, server.ends(patience), server.result())
+		require.Equal(t, cli.Failed, server.ends(patience), server.result())
 		require.Contains(t, server.result(), "does it run the same test?")
 		require.NotZero(t, client.ends(patience), client.result())
 	}
@@ -112,7 +114,7 @@ func TestUpstreamPeerDies(t *testing.T) {
 				dead, alive = server, client
 			}
 			require.NoError(t, dead.Process.Signal(syscall.SIGKILL))
-			require.Equal(t, exitFailed, alive.ends(10*time.Second), alive.result())
+			require.Equal(t, cli.Failed, alive.ends(10*time.Second), alive.result())
 			require.Contains(t, alive.result(), ErrPeerGone.Error())
 			l, err := net.Listen("tcp", fmt.Sprintf(":%d", w.port))
 			require.NoError(t, err, "the port is free again")
@@ -136,7 +138,7 @@ func TestServerReceivesGarbage(t *testing.T) {
 		require.NoError(t, err)
 		_, err = io.WriteString(c, says)
 		require.NoError(t, err)
-		require.Equal(t, exitFailed, server.ends(10*time.Second), server.result())
+		require.Equal(t, cli.Failed, server.ends(10*time.Second), server.result())
 		require.Contains(t, server.result(), answer)
 		_ = c.Close()
 	}

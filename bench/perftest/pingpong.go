@@ -113,7 +113,8 @@ func (m *pingpong) Step(_ *transport.Endpoint, now units.Time) (busy, done bool)
 		if m.err == nil && m.initiator && !m.repeats && now.Sub(m.roundAt) > stall {
 			m.err = errLost
 		}
-		return m.err != nil, m.err != nil
+		late := m.initiator && m.length > 0 && now.Sub(m.begunAt) > m.length+drainTime
+		return m.err != nil, m.err != nil || late
 	}
 	switch {
 	case m.initiator:
@@ -210,7 +211,7 @@ func (m *pingpong) received() bool {
 	}
 	m.in.received = m.expected()
 	if m.checked && m.test.Verb == Send {
-		m.err = m.validate.message(0, wc, &m.in)
+		m.err = m.validate.message(wc, &m.in)
 	} else if m.checked {
 		m.intact()
 	}
@@ -228,7 +229,8 @@ func (m *pingpong) received() bool {
 		}
 	}
 	m.in.receive.place(int(wc.ID & idMask))
-	if err := m.in.qp.PostRecv(&m.in.receive.request); err != nil && m.err == nil {
+	err := m.validate.queueSet.postTo(m.in.qp, &m.in.receive.request)
+	if err != nil && m.err == nil {
 		m.err = err
 	}
 	return m.err == nil

@@ -3,6 +3,7 @@ package perftest
 import (
 	"bufio"
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -17,6 +18,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 const (
@@ -179,7 +182,7 @@ func TestMismatchIsReportedAtBothEnds(t *testing.T) {
 		server: {"--size is 64 here and 65536 at the peer", "--qp is 1 here and 2 at the peer"},
 		client: {"--size is 65536 here and 64 at the peer", "--qp is 2 here and 1 at the peer"},
 	} {
-		require.Equal(t, exitFailed, p.ends(patience))
+		require.Equal(t, cli.Failed, p.ends(patience))
 		for _, text := range says {
 			require.Contains(t, p.result(), text)
 		}
@@ -190,7 +193,7 @@ func TestNoServer(t *testing.T) {
 	w := newEnds(t)
 	client := start(t, writeBW, "-p", fmt.Sprint(w.port), "-d", "null:", "--connect-timeout", "2s",
 		"localhost")
-	require.Equal(t, exitFailed, client.ends(patience))
+	require.Equal(t, cli.Failed, client.ends(patience))
 	require.Contains(t, client.result(), fmt.Sprintf("no server at localhost:%d", w.port))
 }
 
@@ -209,7 +212,7 @@ func TestServerThatIsNotGoroce(t *testing.T) {
 	}()
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	client := start(t, writeBW, "-p", port, "-d", "null:", "localhost")
-	require.Equal(t, exitFailed, client.ends(patience))
+	require.Equal(t, cli.Failed, client.ends(patience))
 	require.Contains(t, client.result(), "does not speak perftest's handshake")
 }
 
@@ -221,7 +224,7 @@ func TestSilentServer(t *testing.T) {
 	port := fmt.Sprint(l.Addr().(*net.TCPAddr).Port)
 	client := start(t, writeBW, "-p", port, "-d", "null:", "--connect-timeout", "500ms",
 		"localhost")
-	require.Equal(t, exitFailed, client.ends(patience))
+	require.Equal(t, cli.Failed, client.ends(patience))
 	require.Contains(t, client.result(), "not connected after --connect-timeout 500ms")
 }
 
@@ -231,7 +234,7 @@ func TestPortInUse(t *testing.T) {
 	defer l.Close()
 	port := l.Addr().(*net.TCPAddr).Port
 	server := start(t, writeBW, "-p", fmt.Sprint(port), "-d", "null:")
-	require.Equal(t, exitFailed, server.ends(soon))
+	require.Equal(t, cli.Failed, server.ends(soon))
 	require.Contains(t, server.result(), fmt.Sprintf("--port %d: ", port))
 	require.Contains(t, server.result(), "address already in use")
 }
@@ -263,7 +266,7 @@ func TestPeerVanishes(t *testing.T) {
 					dead, left = client, server
 				}
 				require.NoError(t, dead.Process.Kill())
-				require.Equal(t, exitFailed, left.ends(soon))
+				require.Equal(t, cli.Failed, left.ends(soon))
 				// on a busy machine before the test has begun
 				require.Regexp(t, "the peer (vanished|closed the connection)", left.result())
 			})
@@ -276,21 +279,84 @@ func TestInterrupt(t *testing.T) {
 	server := start(t, writeBW, w.server...)
 	server.says("Waiting")
 	require.NoError(t, server.Process.Signal(os.Interrupt))
-	require.Equal(t, exitInterrupted, server.ends(soon))
+	require.Equal(t, 128+int(syscall.SIGINT), server.ends(soon))
 	require.Contains(t, server.result(), "interrupted")
 
-	both := start(t, writeBW, "-D", "60")
+	// Both ends of a loop: the table, and a document of what was measured until then.
+	file := filepath.Join(t.TempDir(), "run.json")
+	both := start(t, writeBW, "-D", "60", "-f", "0", "--out_json_file="+file)
 	both.says("#bytes")
+	time.Sleep(300 * time.Millisecond)
 	require.NoError(t, both.Process.Signal(syscall.SIGTERM))
-	require.Equal(t, exitInterrupted, both.ends(soon))
+	require.Equal(t, 128+int(syscall.SIGTERM), both.ends(soon))
+	require.Contains(t, both.result(), " 65536 ")
+	require.Contains(t, both.result(), "retransmits 0")
+	d := readDocument(t, file)
+	require.Equal(t, true, d["interrupted"])
+	require.Len(t, d["results"], 1)
 
-	server = start(t, writeBW, append([]string{"-D", "60"}, w.server...)...)
-	client := start(t, writeBW, append([]string{"-D", "60"}, w.client...)...)
-	client.says("#bytes")
-	require.NoError(t, client.Process.Signal(os.Interrupt))
-	require.Equal(t, exitInterrupted, client.ends(soon))
-	require.Equal(t, exitFailed, server.ends(soon))
-	require.Contains(t, server.result(), "the peer vanished")
+	for name, first := range map[string]int{"client": 1, "server": 0} {
+		t.Run(name, func(t *testing.T) {
+			var files [2]string
+			var ends [2]*program
+			w := newEnds(t)
+			for i, args := range [][]string{w.server, w.client} {
+				files[i] = filepath.Join(t.TempDir(), "run.json")
+				ends[i] = start(t, sendBW, append([]string{"-D", "60", "-f", "0",
+					"--tx-depth", "16", "--out_json_file=" + files[i]}, args...)...)
+			}
+			ends[1].says("#bytes")
+			time.Sleep(300 * time.Millisecond)
+			require.NoError(t, ends[first].Process.Signal(os.Interrupt))
+			require.Equal(t, 128+int(syscall.SIGINT), ends[first].ends(soon))
+			require.Equal(t, cli.Failed, ends[1-first].ends(soon))
+			require.Regexp(t, "the peer (vanished|reports: interrupted)", ends[1-first].result())
+			for i := range ends {
+				require.Contains(t, ends[i].result(), " 65536 ")
+				d := readDocument(t, files[i])
+				require.Equal(t, true, d["interrupted"])
+				require.Len(t, d["results"], 1)
+			}
+		})
+	}
+}
+
+func readDocument(t *testing.T, file string) (d map[string]any) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(text, &d))
+	return d
+}
+
+// A timed run whose messages take longer than it ends on time, at both ends.
+func TestDurationEndsOnTime(t *testing.T) {
+	for _, test := range []Test{writeBW, sendBW, writeLat} {
+		t.Run(test.Name(), func(t *testing.T) {
+			w := newEnds(t)
+			args := []string{"-D", "1", "-s", "65536", "--cc", "fixed:rate=100kb/s"}
+			server := start(t, test, append(args, w.server...)...)
+			client := start(t, test, append(args, w.client...)...)
+			client.says("#bytes")
+			for _, p := range []*program{client, server} {
+				require.Zero(t, p.ends(soon), p.result())
+			}
+			if test.Kind == Bandwidth {
+				require.Contains(t, client.result(), "cut off at the end 128")
+			}
+		})
+	}
+}
+
+// A row appears each second until the interruption.
+func TestRunInfinitely(t *testing.T) {
+	p := start(t, writeBW, "--run_infinitely", "-D", "0.2", "-q", "2")
+	for range 3 {
+		p.says(" 65536 ")
+	}
+	require.NoError(t, p.Process.Signal(os.Interrupt))
+	require.Equal(t, 128+int(syscall.SIGINT), p.ends(soon))
+	require.Contains(t, p.result(), "retransmits")
 }
 
 // The ends connect over TCP, but their ports are not connected.
@@ -300,7 +366,7 @@ func TestNoLink(t *testing.T) {
 	server := start(t, writeBW, append(a.server, args...)...)
 	client := start(t, writeBW, append(b.client, args...)...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(patience))
+		require.Equal(t, cli.Failed, p.ends(patience))
 	}
 	require.Contains(t, client.result()+server.result(), "is the other end open?")
 }

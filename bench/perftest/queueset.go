@@ -7,7 +7,6 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/carc"
 	"github.com/goroce/goroce/internal/connect"
-	"github.com/goroce/goroce/internal/hugepage"
 	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
@@ -33,7 +32,10 @@ type queueSet struct {
 	flowSeed uint32 // base of the flows' seeds
 
 	pd             *transport.ProtectionDomain
+	memory         []byte
 	mr             *transport.MemoryRegion
+	shared         *transport.SharedReceiveQueue // with --use-srq
+	numbers        map[wire.QPN]int              // indices of the pairs, with --use-srq
 	sendCQ, recvCQ *transport.CompletionQueue
 	ah             *transport.AddressHandle // UD
 	offer          wire.Offer               // of the extension
@@ -67,6 +69,9 @@ func (l *queueSet) do(f func(*transport.Endpoint) error) error {
 func (l *queueSet) create(numbers []int) error {
 	s := l.settings
 	each, _ := s.layout()
+	if err := l.allocate(2 * each * len(numbers)); err != nil {
+		return err
+	}
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		l.pd, l.offer = ep.AllocPD(), ep.Setup().Offer()
 		speaks := wire.Features(0)
@@ -82,9 +87,14 @@ func (l *queueSet) create(numbers []int) error {
 		if l.recvCQ, err = ep.CreateCQ(max(1, s.receiveDepth()*len(numbers))); err != nil {
 			return err
 		}
-		if l.mr, err = ep.RegisterMemory(l.pd, hugepage.Make(2*each*len(numbers)),
-			access); err != nil {
+		if l.mr, err = ep.RegisterMemory(l.pd, l.memory, access); err != nil {
 			return err
+		}
+		if s.SharedReceive {
+			if l.shared, err = ep.CreateSRQ(l.pd, s.RxDepth, 1); err != nil {
+				return err
+			}
+			l.numbers = map[wire.QPN]int{}
 		}
 		for i, number := range numbers {
 			hoped := wire.Agreement{Features: l.offer.Features}
@@ -98,15 +108,18 @@ func (l *queueSet) create(numbers []int) error {
 			qp, err := ep.CreateQP(transport.QPInit{
 				Type: s.Connection, PD: l.pd, SendCQ: l.sendCQ, RecvCQ: l.recvCQ,
 				MaxSendWR: depth, MaxRecvWR: s.receiveDepth(), MaxInline: s.Inline,
-				Algorithm: algorithm,
+				SRQ: l.shared, Algorithm: algorithm,
 			})
 			if err != nil {
 				return err
 			}
-			if !s.CM { // the CM requires RESET, and leaves them there if the connection is refused
+			if !s.connectsByCM() { // the CM requires RESET, also after a refusal
 				if err := qp.Modify(transport.Init, initAttr()); err != nil {
 					return err
 				}
+			}
+			if l.shared != nil {
+				l.numbers[qp.Num] = i
 			}
 			at := 2 * each * i
 			p := pair{number: number, qp: qp, psn: ep.Setup().RandomPSN(), from: at, to: at + each}
@@ -142,7 +155,8 @@ func (l *queueSet) hello(h *connect.Hello) {
 func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 	s := l.settings
 	path := transport.AddressVector{IP: theirs.Addr, Source: mine.Addr,
-		TrafficClass: uint8(s.TrafficClass)}
+		TrafficClass: uint8(s.TrafficClass), FlowLabel: uint32(s.FlowLabel),
+		HopLimit: uint8(s.HopLimit)}
 	return l.do(func(ep *transport.Endpoint) (err error) {
 		if s.Connection == transport.UD {
 			if l.ah, err = ep.CreateAH(l.pd, path); err != nil {
@@ -152,7 +166,7 @@ func (l *queueSet) connect(mine, theirs *connect.Hello) error {
 		for i := range l.pairs {
 			p := &l.pairs[i]
 			p.peer, p.region = theirs.QPs[p.number], theirs.Regions[p.number]
-			if !s.CM {
+			if !s.connectsByCM() {
 				if err := l.bringUp(p, path, mine, theirs); err != nil {
 					return err
 				}
@@ -214,14 +228,25 @@ func (s *Settings) receiveDepth() int {
 // postReceives fills the receive queue of pair i.
 func (l *queueSet) postReceives(i int) error {
 	s, p := l.settings, &l.pairs[i]
-	rr := l.receive(i)
-	for slot := range s.postedReceives() {
+	rr, n := l.receive(i), s.postedReceives()
+	if l.shared != nil {
+		n = min(n, (s.RxDepth-i+len(l.pairs)-1)/len(l.pairs)) // the pair's part of --rx-depth
+	}
+	for slot := range n {
 		rr.place(slot)
-		if err := p.qp.PostRecv(&rr.request); err != nil {
+		if err := l.postTo(p.qp, &rr.request); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// postTo posts a receive to the shared queue, or to that of a queue pair.
+func (l *queueSet) postTo(qp *transport.QueuePair, rr *transport.RecvRequest) error {
+	if l.shared != nil {
+		return l.shared.PostRecv(rr)
+	}
+	return qp.PostRecv(rr)
 }
 
 // postedReceives returns how many receives each queue pair has posted.

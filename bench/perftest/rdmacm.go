@@ -35,7 +35,7 @@ type manager struct {
 // runServerCM is runServer with -R.
 func runServerCM(ctx context.Context, s *Settings, c *console) (x *session, err error) {
 	x = &session{settings: s, server: true, console: c}
-	defer func() { err = errors.Join(err, x.close()) }()
+	defer func() { err = x.finish(ctx, err) }()
 	if err := x.open(c.log()); err != nil {
 		return x, err
 	}
@@ -54,7 +54,7 @@ func runServerCM(ctx context.Context, s *Settings, c *console) (x *session, err 
 // runClientCM is runClient with -R.
 func runClientCM(ctx context.Context, s *Settings, c *console) (x *session, err error) {
 	x = &session{settings: s, console: c}
-	defer func() { err = errors.Join(err, x.close()) }()
+	defer func() { err = x.finish(ctx, err) }()
 	if err := x.open(c.log()); err != nil {
 		return x, err
 	}

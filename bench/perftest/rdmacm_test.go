@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/transport"
 )
 
@@ -104,10 +105,10 @@ func TestCMNoServer(t *testing.T) {
 			server.says("Please run")
 			client := start(t, writeBW,
 				append(append(w.client, "-p", c.port, "--connect-timeout", "1500ms"), c.host)...)
-			require.Equal(t, exitFailed, client.ends(patience))
+			require.Equal(t, cli.Failed, client.ends(patience))
 			require.Contains(t, client.result(), c.says)
 			require.NoError(t, server.Process.Signal(os.Interrupt))
-			require.Equal(t, exitInterrupted, server.ends(soon))
+			require.Equal(t, 128+int(syscall.SIGINT), server.ends(soon))
 		})
 	}
 }
@@ -183,7 +184,7 @@ func TestCMPeerDies(t *testing.T) {
 					dead, alive = server, client
 				}
 				require.NoError(t, dead.Process.Signal(signal))
-				require.Equal(t, exitFailed, alive.ends(peerTimeout+heartbeat+2*farewell+soon),
+				require.Equal(t, cli.Failed, alive.ends(peerTimeout+heartbeat+2*farewell+soon),
 					alive.result())
 				require.Contains(t, alive.result(), ErrPeerGone.Error())
 			})
@@ -200,7 +201,7 @@ func TestCMMismatch(t *testing.T) {
 	client := start(t, writeBW, args...)
 	server := start(t, writeBW, append(w.server, "--connect-timeout", "1m")...)
 	for _, p := range []*program{client, server} {
-		require.Equal(t, exitFailed, p.ends(patience), p.result())
+		require.Equal(t, cli.Failed, p.ends(patience), p.result())
 	}
 	require.Contains(t, client.result(), "queue pair 2 of 2 (does the peer use --qp 2?): "+
 		"not connected after --connect-timeout 4s (no server with --rdma_cm: ")
@@ -214,7 +215,7 @@ func TestCMRefuses(t *testing.T) {
 		"-d null: --data_validation": "--data_validation: not supported with --rdma_cm",
 		"-d null: localhost": "localhost: with --rdma_cm want the RoCE address " +
 			"of the server's port",
-		"-d null: --ip 10.0.0.1/24 --ip fd00::1/64 -x 1": "--gid-index 1: with --rdma_cm",
+		"-d null: --ip 10.0.0.1/24 --ip fd00::1/64 -x 1": "--gid-index, --ipv6: with --rdma_cm",
 	} {
 		_, err := parse(sendBW, append([]string{"-R"}, strings.Fields(line)...))
 		require.ErrorContains(t, err, says, line)
@@ -247,7 +248,7 @@ func TestCMServerReceivesGarbage(t *testing.T) {
 			server := start(t, writeBW, append([]string{"--connect-timeout", "3s"}, w.server...)...)
 			server.says("Please run")
 			garbage(t, w, c.says)
-			require.Equal(t, exitFailed, server.ends(patience), server.result())
+			require.Equal(t, cli.Failed, server.ends(patience), server.result())
 			require.Contains(t, server.result(), c.answer)
 		})
 	}

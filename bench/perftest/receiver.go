@@ -119,9 +119,9 @@ func (r *receiver) reap(now units.Time) (n, came int) {
 
 // consume checks and counts a processed message.
 func (r *receiver) consume(wc *transport.WorkCompletion) {
-	in := &r.streams[wc.ID>>idShift]
+	in := &r.streams[r.queueSet.streamOf(wc)]
 	if r.check != nil {
-		if r.err = r.check.message(int(wc.ID>>idShift), wc, in); r.err != nil {
+		if r.err = r.check.message(wc, in); r.err != nil {
 			return
 		}
 	}
@@ -138,7 +138,7 @@ func (r *receiver) post(id uint64) {
 	}
 	in := &r.streams[id>>idShift]
 	in.receive.place(int(id & idMask))
-	r.err = in.qp.PostRecv(&in.receive.request)
+	r.err = r.queueSet.postTo(in.qp, &in.receive.request)
 }
 
 // wait enqueues a message for processing, and posts a free buffer in place of its own.
@@ -181,11 +181,12 @@ type receiveCheck struct {
 	size     int
 }
 
-// message checks a received message.
-func (c *receiveCheck) message(i int, wc *transport.WorkCompletion, in *inbound) error {
-	l, p := c.queueSet, &c.queueSet.pairs[i]
-	s := l.settings
-	at := p.to
+// message checks a received message. With a shared receive queue it may lie in the memory of
+// another queue pair.
+func (c *receiveCheck) message(wc *transport.WorkCompletion, in *inbound) error {
+	l := c.queueSet
+	p, s := &l.pairs[l.streamOf(wc)], l.settings
+	at := l.pairs[wc.ID>>idShift].to
 	if s.Test.Verb == Send {
 		at += int(wc.ID&idMask) % in.receive.span.slots * in.receive.span.stride
 		want, skip := c.size, 0

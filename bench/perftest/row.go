@@ -23,7 +23,10 @@ type Row struct {
 	PerQP       []QPRow     `json:"per_qp"`
 	Jain        float64     `json:"jain"`
 	Lost        uint64      `json:"lost"` // messages sent and not received (UC and UD)
-	Work        *WorkRow    `json:"work,omitempty"`
+	// CutOff is the number of messages that were outstanding when the time was over. They are
+	// neither in Iterations nor in Lost.
+	CutOff uint64   `json:"cut_off"`
+	Work   *WorkRow `json:"work,omitempty"`
 	Totals
 	PollGaps
 	CPU CPU `json:"cpu"`

@@ -3,6 +3,7 @@ package perftest
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -29,7 +30,9 @@ type sender struct {
 	cqMod    uint32
 	postList int
 	limit    uint64 // messages of each stream; unlimited in a timed run
-	check    bool   // check the data of READs and atomics
+	warm     uint64 // messages of all streams before measuring, with --perform_warm_up
+	limiter  *limiter
+	check    bool // check the data of READs and atomics
 
 	duration, margin units.Duration
 	phaseAt          units.Time // start of the next phase of a timed run
@@ -41,7 +44,8 @@ type sender struct {
 	finished  int // streams that have reached the limit
 	meter     meter
 	latencies *latencies
-	halt      bool // requested to end
+	cut       uint64 // messages outstanding when the time was over
+	halt      bool   // requested to end
 	err       error
 }
 
@@ -54,7 +58,11 @@ const (
 	phaseMeasured       //
 	phaseCool           // the margin after
 	phaseDrain          // waits for completions; nothing is posted
+	phaseCut            // the time for that is over
 )
+
+// drainTime is how long a timed run waits for what is outstanding at its end.
+const drainTime = 100 * units.Millisecond
 
 // stream is the state of one queue pair of a sender.
 type stream struct {
@@ -86,9 +94,16 @@ func (l *queueSet) newSender(size int) *sender {
 		meter:  newMeter(s.window(size) * len(l.pairs)), latencies: newLatencies(),
 	}
 	m.cqMod = min(m.cqMod, uint32(m.window))
-	m.postList = min(m.postList, m.window)
-	if s.Duration > 0 {
+	m.postList, m.limiter = min(m.postList, m.window), s.newLimiter(size)
+	switch {
+	case s.Duration > 0:
 		m.limit = unlimited
+	case s.WarmUp:
+		m.limit += uint64(m.window)
+		m.warm = uint64(m.window * len(l.pairs))
+	}
+	if s.Infinitely {
+		m.duration, m.margin = units.Forever, units.Forever
 	}
 	ring := 1
 	for ring < m.depth/int(m.cqMod)+signalRoom {
@@ -159,6 +174,10 @@ func (m *sender) Step(_ *transport.Endpoint, now units.Time) (busy, done bool) {
 		m.close()
 		return true, true
 	}
+	if m.warm > 0 && m.done >= m.warm {
+		m.warm = 0
+		m.measureFrom(now)
+	}
 	m.meter.tick(now, m.done)
 	if !m.phaseAt.After(now) {
 		m.nextPhase(now)
@@ -180,22 +199,42 @@ func (m *sender) begin() {
 	}
 }
 
+// measureFrom starts measuring.
+func (m *sender) measureFrom(now units.Time) {
+	m.meter.start(now, m.done)
+	m.latencies.reset()
+	for i := range m.streams {
+		m.streams[i].base, m.streams[i].endAt = m.streams[i].completed, 0
+	}
+}
+
+// interval ends one measurement and starts the next. It returns the sender as the first one left
+// it.
+func (m *sender) interval(fresh *latencies) *sender {
+	now := m.clock()
+	m.settleAll(now)
+	m.freeze(now)
+	ended := *m
+	ended.streams = slices.Clone(m.streams)
+	m.latencies = fresh
+	m.measureFrom(now)
+	return &ended
+}
+
 // nextPhase advances a timed run.
 func (m *sender) nextPhase(now units.Time) {
 	m.settleAll(now)
 	switch m.phase++; m.phase {
 	case phaseMeasured:
-		m.meter.start(now, m.done)
-		m.latencies.reset()
-		for i := range m.streams {
-			m.streams[i].base = m.streams[i].completed
-		}
+		m.measureFrom(now)
 		m.phaseAt = now.Add(m.duration - 2*m.margin)
 	case phaseCool:
 		m.freeze(now)
 		m.phaseAt = now.Add(m.margin)
 	case phaseDrain:
-		m.phaseAt = now.Add(units.Forever)
+		m.phaseAt = now.Add(drainTime)
+	case phaseCut:
+		m.phaseAt, m.cut = now.Add(units.Forever), m.posted-m.done
 	}
 }
 
@@ -216,7 +255,7 @@ func (m *sender) over() bool {
 	if m.limit != unlimited {
 		return m.finished == len(m.streams)
 	}
-	return m.phase == phaseDrain && m.done == m.posted
+	return m.phase == phaseDrain && m.done == m.posted || m.phase == phaseCut
 }
 
 // close ends the run; after a failure it may still be measuring.
@@ -278,6 +317,10 @@ func (m *sender) settleAll(now units.Time) {
 
 // fill posts messages on the next streams.
 func (m *sender) fill(now units.Time) {
+	allowed := math.MaxInt
+	if m.limiter != nil {
+		allowed = m.limiter.allowed(now)
+	}
 	for range min(len(m.streams), visits) {
 		st := &m.streams[m.next]
 		i := m.next
@@ -294,8 +337,12 @@ func (m *sender) fill(now units.Time) {
 		} else if m.postList > 1 {
 			n -= n % m.postList
 		}
-		if n > 0 {
-			m.post(st, uint64(i), min(n, max(turn, m.postList)), now)
+		if n = min(n, allowed, max(turn, m.postList)); n > 0 {
+			m.post(st, uint64(i), n, now)
+			allowed -= n
+			if m.limiter != nil {
+				m.limiter.credit -= float64(n)
+			}
 		}
 		if m.err != nil {
 			return

@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/transport"
@@ -51,7 +54,8 @@ func (x *session) open(log *slog.Logger) error {
 		Addrs: s.Addrs, Gateways: s.Gateways, Queues: s.Queues, Cores: s.Cores, Idle: s.Idle,
 		EAL:  s.EAL,
 		Pcap: s.Pcap, Seed: s.Seed, Log: log, Offload: s.Offload, AgentCores: s.agentCores(),
-		CM: s.CM, // a client may be faster than the server's ListenCM
+		LinkLocal: s.gidIndex() == 0,
+		CM:        s.CM, // a client may be faster than the server's ListenCM
 	}
 	if s.events != nil {
 		o.Trace = s.events
@@ -73,6 +77,9 @@ func (x *session) open(log *slog.Logger) error {
 	}
 	x.host = host
 	s.monitor.Add(host)
+	if s.Connection == transport.UD && s.defaultSize {
+		s.Size = min(s.Size, x.portMTU()) // a datagram, as in perftest
+	}
 	if largest := x.portMTU(); s.MTU > largest {
 		return fmt.Errorf("--mtu %d: want at most %d on port %s", s.MTU, largest, s.Device)
 	}
@@ -98,7 +105,7 @@ func (x *session) portMTU() int {
 // gone waits for the driver to notice.
 func (x *session) close() (err error) {
 	if x.conn != nil {
-		if x.report == nil {
+		if x.report == nil || x.report.Interrupted {
 			_ = x.conn.Close() // report the failure to the peer at once
 		} else if x.server {
 			select {
@@ -118,6 +125,9 @@ func (x *session) close() (err error) {
 	}
 	if x.host != nil {
 		err = x.host.Close()
+	}
+	for _, l := range x.queueSets {
+		l.release()
 	}
 	if x.conn != nil {
 		_ = x.conn.Close() // harmless if closed already
@@ -143,12 +153,9 @@ func (x *session) run(ctx context.Context, conn *peerConn) error {
 	x.console.header(x)
 	for _, size := range x.settings.sizes(x.mtu) {
 		row, err := x.measure(ctx, size)
+		x.add(row)
 		if err != nil {
 			return err
-		}
-		if row != nil {
-			x.rows = append(x.rows, row)
-			x.console.row(row)
 		}
 	}
 	if err := x.dialogue.end(ctx); err != nil {
@@ -213,8 +220,31 @@ func (x *session) address() netip.Addr {
 	if x.cm != nil {
 		return x.cm.local
 	}
-	return x.host.Addrs()[x.settings.GIDIndex].Addr()
+	return x.host.Addrs()[x.settings.addressIndex()].Addr()
 }
+
+// gidIndex returns the index of this end's address in the table of --gid-index.
+func (s *Settings) gidIndex() int {
+	switch {
+	case s.GIDIndex >= 0:
+		return s.GIDIndex
+	case s.IPv6:
+		return 1 + slices.IndexFunc(s.Addrs, func(p netip.Prefix) bool { return p.Addr().Is6() })
+	}
+	return min(1, len(s.Addrs))
+}
+
+// addressIndex returns the same as an index of the host's addresses, where the link-local address
+// is the last one.
+func (s *Settings) addressIndex() int {
+	if n := s.gidIndex(); n > 0 {
+		return n - 1
+	}
+	return len(s.Addrs)
+}
+
+// connectsByCM reports whether the RDMA CM connects the queue pairs of the test.
+func (s *Settings) connectsByCM() bool { return s.CM && !s.RegularPairs }
 
 // waitNeighbor waits until endpoint i has resolved the peer's address, so that resolution is not
 // measured.
@@ -273,7 +303,39 @@ func (x *session) waitLink(ctx context.Context) error {
 	}
 }
 
-// measure measures one message size together with the peer.
+// add adds a row to the table, unless it is nil.
+func (x *session) add(row *Row) {
+	if row != nil {
+		x.rows = append(x.rows, row)
+		x.console.row(row)
+	}
+}
+
+// finish ends a session whose run returned err, and returns all errors. If a signal ended the run,
+// at this end or at the peer, it ends the table and makes the report first.
+func (x *session) finish(ctx context.Context, err error) error {
+	if err != nil && x.host != nil && x.report == nil {
+		x.interrupted(ctx, err)
+	}
+	return errors.Join(err, x.close())
+}
+
+func (x *session) interrupted(ctx context.Context, err error) {
+	_, here := cli.Interrupted(ctx)
+	var there peerError
+	if !here && !errors.Is(err, ErrPeerGone) &&
+		!(errors.As(err, &there) && strings.HasPrefix(string(there), cli.Signal{}.Error())) {
+		return
+	}
+	if x.theirs != nil {
+		x.console.end(x)
+	}
+	x.report = x.document()
+	x.report.Interrupted = true
+}
+
+// measure measures one message size together with the peer. After an interruption it returns a row
+// of what was measured until then, besides the error.
 func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	r, err := x.newSizeRun(size)
 	if err != nil {
@@ -287,9 +349,17 @@ func (x *session) measure(ctx context.Context, size int) (*Row, error) {
 	unwatch()
 	stop()
 	if err != nil {
-		return nil, x.dialogue.sendError(ctx, "done", r.explain(err))
+		row := r.stop(err)
+		return row, x.dialogue.sendError(context.WithoutCancel(ctx), "done", r.explain(err))
 	}
-	return x.dialogue.conclude(ctx, r)
+	row, err := x.dialogue.conclude(ctx, r)
+	if err != nil {
+		row = r.stop(err)
+		if _, here := cli.Interrupted(ctx); here {
+			err = x.dialogue.sendError(context.WithoutCancel(ctx), "facts", err)
+		}
+	}
+	return row, err
 }
 
 // runServer waits for a client and runs the test.
@@ -301,7 +371,7 @@ func runServer(ctx context.Context, s *Settings, c *console) (x *session, err er
 	}
 	defer listener.Close()
 	x = &session{settings: s, server: true, console: c}
-	defer func() { err = errors.Join(err, x.close()) }()
+	defer func() { err = x.finish(ctx, err) }()
 	if err := x.open(c.log()); err != nil {
 		return x, err
 	}
@@ -340,7 +410,7 @@ func accept(ctx context.Context, next func() (net.Conn, error)) (*peerConn, erro
 // runClient connects to a server and runs the test.
 func runClient(ctx context.Context, s *Settings, c *console) (x *session, err error) {
 	x = &session{settings: s, console: c}
-	defer func() { err = errors.Join(err, x.close()) }()
+	defer func() { err = x.finish(ctx, err) }()
 	if err := x.open(c.log()); err != nil {
 		return x, err
 	}
@@ -370,7 +440,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 	ends := []*session{client, server}
 	for _, x := range ends {
 		if err := x.open(c.log()); err != nil {
-			return client, errors.Join(err, client.close(), server.close())
+			return client, errors.Join(client.finish(ctx, err), server.close())
 		}
 	}
 	failed := make(chan error, len(ends))
@@ -384,7 +454,7 @@ func runInProcess(ctx context.Context, s *Settings, c *console) (*session, error
 		}()
 	}
 	err := errors.Join(causes(<-failed, <-failed)...)
-	return client, errors.Join(err, client.close(), server.close())
+	return client, errors.Join(client.finish(ctx, err), server.close())
 }
 
 // causes removes errors that only repeat the other end's.

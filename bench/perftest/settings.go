@@ -25,18 +25,23 @@ type Settings struct {
 	// Session.
 	Port           int
 	Connection     transport.QPType
-	MTU            int // 0: the largest that both ports carry
-	GIDIndex       int
+	MTU            int  // 0: the largest that both ports carry
+	GIDIndex       int  // negative: unset
+	IPv6           bool // the first IPv6 address instead of the first one
 	Upstream       bool // use linux-rdma perftest's protocol
-	CM             bool // connect and communicate through the RDMA CM
+	CM             bool // communicate through the RDMA CM
+	RegularPairs   bool // with CM: do not connect the queue pairs of the test through it
 	ConnectTimeout units.Duration
 
 	// Traffic.
 	Size          int
+	defaultSize   bool // no --size
 	All           bool
 	Iters         int
 	Duration      units.Duration // 0: run for Iters
 	Margin        units.Duration // negative: unset
+	Infinitely    bool           // a row every Duration, until interrupted
+	WarmUp        bool           // fill the send queues once before measuring
 	QPs           int
 	TxDepth       int
 	RxDepth       int
@@ -48,11 +53,16 @@ type Settings struct {
 	AtomicType    AtomicType
 	WriteWithImm  bool
 	Validate      bool
+	SharedReceive bool // one receive queue for all queue pairs of an endpoint
+	HugePages     bool
+	Limit         rateLimit
 	// processing time of each message at the receiver; 0: only repost the receive
 	Work units.Duration
 
 	// Quality of service.
 	TrafficClass int
+	FlowLabel    int
+	HopLimit     int
 	AnswerClass  int // traffic class of ACKs and CNPs
 	QPTimeout    int
 	RetryCount   int
@@ -72,6 +82,7 @@ type Settings struct {
 	Gateways []netip.Addr
 	Cores    []int
 	Idle     goroce.Idle
+	Events   bool // sleep without completions
 	Queues   int
 	Pcap     string
 	// Trace is the file of the event log; events is the log, nil without one.
@@ -88,6 +99,7 @@ type Settings struct {
 	Output    string
 	Histogram bool
 	Unsorted  bool
+	CPUUtil   bool
 	JSONFile  string // empty: none; "-": standard output
 	Watch     bool
 	WatchJSON string // same
@@ -96,6 +108,7 @@ type Settings struct {
 	LimitBW      float64
 	LimitMsgRate float64
 
+	notes      []string   // on flags without effect
 	instrument cc.Factory // measures in place of Congestion; nil: none
 	monitor    *metrics.Server
 
@@ -125,6 +138,7 @@ const (
 	defQPTimeout  = 14 // 67 ms, tried seven times
 	loopQPTimeout = 18 // 1.1 s
 	defMargin     = 2 * units.Second
+	defInterval   = 5 * units.Second // of --run_infinitely
 )
 
 // AtomicType is an atomic operation.
@@ -142,8 +156,8 @@ func (a AtomicType) String() string { return [...]string{"FETCH_AND_ADD", "CMP_A
 func defaults(t Test) *Settings {
 	s := &Settings{
 		Test: t, Port: 18515, ConnectTimeout: 10 * units.Second, Connection: transport.RC,
-		Margin: -1,
-		Size:   65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
+		Margin: -1, GIDIndex: -1,
+		Size: 65536, Iters: 1000, QPs: 1, TxDepth: 128, RxDepth: 512, PostList: 1, Outs: 16,
 		QPTimeout: defQPTimeout, AnswerClass: defAnswerClass, RetryCount: 7, Device: "loop:",
 		Queues: 1, TraceSample: 1,
 		Congestion: defaultAlgorithms(), Offload: driver.Off, page: pageSize, line: cacheLine,
@@ -193,6 +207,15 @@ func (s *Settings) otherEnd(cores []int) []int {
 
 // complete sets the defaults that depend on other settings.
 func (s *Settings) complete() {
+	if s.Infinitely && s.Duration == 0 {
+		s.Duration = defInterval
+	}
+	if s.RegularPairs {
+		s.CM = true
+	}
+	if s.Events {
+		s.Idle = goroce.IdleSleep
+	}
 	if s.Margin < 0 {
 		s.Margin = min(defMargin, s.Duration/4)
 	}

@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/connect"
 	"github.com/goroce/goroce/transport"
 )
@@ -21,8 +23,10 @@ type sizeRun struct {
 	receivers []*receiver
 	ping      *pingpong // this end's half
 	passive   []<-chan struct{}
+	active    []<-chan struct{}
 
 	expected uint64 // messages that the peer sent
+	cut      uint64 // of these, outstanding when the peer's time was over
 
 	before []transport.Stats
 	polled []polled // when the programs started
@@ -108,18 +112,9 @@ func (r *sizeRun) run(ctx context.Context) error {
 		}
 		ended = append(ended, done)
 	}
-	for _, done := range ended {
-		select {
-		case <-done:
-		case <-r.x.conn.gone:
-			select {
-			case <-done: // an OFED peer hangs up after the ping-pong's last message
-			case <-time.After(settle):
-				return ErrPeerGone
-			}
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	r.active = ended
+	if err := r.wait(ctx); err != nil {
+		return err
 	}
 	r.gaps = r.endGaps()
 	if r.ping != nil {
@@ -131,6 +126,113 @@ func (r *sizeRun) run(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// wait waits for the end of the active programs. With --run_infinitely it prints a row
+// periodically.
+func (r *sizeRun) wait(ctx context.Context) error {
+	var tick <-chan time.Time
+	if s := r.x.settings; s.Infinitely {
+		t := time.NewTicker(s.Duration.Std())
+		defer t.Stop()
+		tick = t.C
+	}
+	for i := 0; i < len(r.active); {
+		select {
+		case <-r.active[i]:
+			i++
+		case <-tick:
+			if err := r.interval(); err != nil {
+				return err
+			}
+		case <-r.x.conn.gone:
+			select {
+			case <-r.active[i]: // an OFED peer hangs up after the ping-pong's last message
+				i++
+			case <-time.After(settle):
+				return ErrPeerGone
+			}
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+// interval adds a row of what was measured since the last one.
+func (r *sizeRun) interval() error {
+	senders := make([]*sender, len(r.senders))
+	for i, l := range r.x.queueSets {
+		fresh := newLatencies()
+		err := l.do(func(*transport.Endpoint) error {
+			senders[i] = r.senders[i].interval(fresh)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	row := r.x.settings.bandwidthRow(r.size, r.x.queueSets, senders)
+	row.latencies = nil // not for all rows of a long run
+	row.Totals = r.totals()
+	row.CPU, row.GC = r.usage.until(usageNow())
+	r.usage = usageNow()
+	r.x.add(row)
+	for i, l := range r.x.queueSets {
+		err := l.do(func(ep *transport.Endpoint) error { r.before[i] = ep.Stats(); return nil })
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stop ends the programs of a run that err ended, and returns a row of what this end measured; nil
+// if nothing, or if the run failed by itself.
+func (r *sizeRun) stop(err error) *Row {
+	var signal cli.Signal
+	var there peerError
+	if !errors.As(err, &signal) && !errors.As(err, &there) && !errors.Is(err, ErrPeerGone) {
+		return nil
+	}
+	for i, l := range r.x.queueSets {
+		_ = l.do(func(*transport.Endpoint) error {
+			r.halt(i)
+			return nil
+		})
+	}
+	for _, ended := range slices.Concat(r.active, r.passive) {
+		select {
+		case <-ended:
+		case <-time.After(farewell): // the port is gone
+			return nil
+		}
+	}
+	row := r.row()
+	if row == nil && len(r.receivers) > 0 {
+		row = &Row{MsgSize: r.size, BandwidthRow: &BandwidthRow{}}
+		r.x.settings.receivedRow(row, r.receivers)
+	}
+	if row == nil || row.Iterations == 0 {
+		return nil
+	}
+	row.Totals = r.totals()
+	row.CPU, row.GC = r.usage.until(usageNow())
+	return row
+}
+
+// halt ends the programs on queue set i.
+func (r *sizeRun) halt(i int) {
+	if len(r.receivers) > 0 {
+		r.receivers[i].halt = true
+	}
+	if len(r.senders) > 0 {
+		r.senders[i].settleAll(r.senders[i].clock())
+		r.senders[i].halt = true
+	}
+	if r.ping != nil {
+		r.ping.halt = true
+	}
 }
 
 // explain adds the transport's counters to an error.
@@ -156,6 +258,14 @@ func (r *sizeRun) sent() []uint64 {
 	return n
 }
 
+// cutOff returns how many of the sent messages were outstanding when the time was over.
+func (r *sizeRun) cutOff() (n uint64) {
+	for _, m := range r.senders {
+		n += m.cut
+	}
+	return n
+}
+
 // Limits of waiting for outstanding messages at a receiver.
 const (
 	lingerStep  = time.Millisecond
@@ -164,8 +274,9 @@ const (
 )
 
 // finish ends the reacting programs after the peer has sent the given numbers of messages on each
-// queue pair (nil: unknown), and validates the data.
-func (r *sizeRun) finish(sent []uint64) error {
+// queue pair (nil: unknown), cut of them without an acknowledgement, and validates the data.
+func (r *sizeRun) finish(sent []uint64, cut uint64) error {
+	r.cut = cut
 	for _, n := range sent {
 		r.expected += n
 	}
@@ -174,12 +285,7 @@ func (r *sizeRun) finish(sent []uint64) error {
 	}
 	for i, l := range r.x.queueSets {
 		err := l.do(func(*transport.Endpoint) error {
-			if len(r.receivers) > 0 {
-				r.receivers[i].halt = true
-			}
-			if r.ping != nil {
-				r.ping.halt = true
-			}
+			r.halt(i)
 			return nil
 		})
 		if err != nil {
@@ -224,11 +330,12 @@ func (r *sizeRun) verdict(sent []uint64) error {
 			return m.err
 		}
 	}
-	if s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil &&
-		r.received() != r.expected {
-		return fmt.Errorf("%d of %d messages arrived", r.received(), r.expected)
+	if n := r.received(); s.Connection == transport.RC && len(r.receivers) > 0 && sent != nil &&
+		(n > r.expected || n < r.expected-r.cut) {
+		return fmt.Errorf("%d of %d messages arrived", n, r.expected-r.cut)
 	}
-	if s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth && !s.WriteWithImm {
+	if r.cut == 0 && s.Validate && s.Test.Verb == Write && s.Test.Kind == Bandwidth &&
+		!s.WriteWithImm {
 		for _, l := range r.x.queueSets {
 			err := l.do(func(ep *transport.Endpoint) error {
 				if ep.Stats().UCLost > 0 {
@@ -312,7 +419,7 @@ func (r *sizeRun) combine(mine *Row, totals Totals, facts map[string]string) (*R
 		row = theirs
 		row.PollGaps = row.seenFrom(r.endGaps())
 		if len(r.receivers) > 0 {
-			row.Lost = r.expected - min(r.expected, r.received())
+			row.Lost = r.expected - min(r.expected, r.received()+r.cut)
 			s.receivedRow(row, r.receivers)
 		}
 	case s.Bidirectional:
@@ -323,8 +430,9 @@ func (r *sizeRun) combine(mine *Row, totals Totals, facts map[string]string) (*R
 		row.Jain = jain(row.PerQP)
 	}
 	if mine != nil && s.usesReceives() && s.Test.Kind == Bandwidth {
-		row.Lost = sent - min(sent, arrived)
+		row.Lost = sent - min(sent, arrived+r.cutOff())
 	}
+	row.CutOff = r.cut + r.cutOff()
 	if row.Work = r.worked(); row.Work == nil {
 		row.Work = work
 	}

@@ -20,15 +20,18 @@ func (s *Settings) table(x *extras) *cli.Table {
 	session.Title = session.Except("Session")
 	traffic := cli.Group{Flags: append(s.messageFlags(), s.queueFlags()...)}
 	traffic.Title = traffic.Except("Traffic")
-	return &cli.Table{Groups: []cli.Group{
+	groups := []cli.Group{
 		session, traffic,
 		{Title: "Quality of service", Flags: append(s.serviceFlags(), s.congestionFlags(x)...)},
+		{Title: "Rate limiter", Flags: s.rateFlags()},
 		{Title: "Port (goroce)", Flags: s.portFlags()},
 		{Title: "Event log (goroce)", Flags: s.traceFlags()},
 		{Title: "Output", Flags: s.outputFlags(x)},
 		{Title: "Verdict (exit code 1 below the limit)", Flags: s.verdictFlags()},
 		{Title: "Other", Flags: otherFlags(x)},
-	}}
+	}
+	hidden := cli.Group{Title: "perftest's, without effect", Flags: x.foreign(groups)}
+	return &cli.Table{Groups: append(groups, hidden)}
 }
 
 // defJSONFile is the default of --out_json_file, which is perftest's.
@@ -46,8 +49,11 @@ func (s *Settings) sessionFlags() []cli.Flag {
 			Agreement: cli.ComparedIfGiven, PeerValue: s.peerMTU, Column: "Mtu", JSON: "Mtu",
 			Help: "path MTU, 256 to 4096 `bytes` (default the largest that both ports carry)"},
 		{Name: "gid-index", Short: "x", Value: &s.GIDIndex, Check: s.checkGIDIndex,
-			Column: "GID index", JSON: "GID_index",
-			Help: "index `number` of the --ip address to use, from 0"},
+			Column: "GID index", JSON: "GID_index", NoDefault: true,
+			Help: "`number` in the port's table of addresses, which is that of Linux's " +
+				"soft-RoCE: 0, the IPv6 link-local address; then those of --ip in order (default " +
+				"the first of --ip)"},
+		{Name: "ipv6", Value: &s.IPv6, Help: "use the first IPv6 address instead of the first one"},
 		{Name: "upstream", Value: &s.Upstream,
 			Help: "use linux-rdma perftest's protocol even if the peer is goroce; one end " +
 				"suffices"},
@@ -55,6 +61,9 @@ func (s *Settings) sessionFlags() []cli.Flag {
 			Column: "rdma_cm QPs\t ", JSON: "rdma_cm_QPs",
 			Help: "connect through the RDMA CM and use it instead of TCP for the handshake; " +
 				"HOST is then the server's RoCE address (RC; implies --upstream's protocol)"},
+		{Name: "com_rdma_cm", Short: "z", Value: &s.RegularPairs, Agreement: cli.Implied,
+			Help: "as --rdma_cm for the handshake, but do not connect the queue pairs of the " +
+				"test through it"},
 		{Name: "connect-timeout", Value: (*duration)(&s.ConnectTimeout),
 			Check: s.checkConnectTimeout,
 			Help: "how long a client tries to reach its server, either end its peer, and " +
@@ -80,6 +89,13 @@ func (s *Settings) messageFlags() []cli.Flag {
 			Agreement: cli.Compared, PeerValue: s.peerMargin,
 			Help: "`seconds` at either end of --duration that are not measured (default 2, at " +
 				"most a quarter)"},
+		{Name: "run_infinitely", Value: &s.Infinitely, Absent: t.Kind == Latency,
+			Agreement: cli.Compared,
+			Help: "run until interrupted, and print a row every --duration (default 5) " +
+				"seconds"},
+		{Name: "perform_warm_up", Value: &s.WarmUp,
+			Absent: t.Kind == Latency || t.Verb == Send, Agreement: cli.Compared,
+			Help: "fill the send queues once before measuring (write, read, atomic)"},
 	}
 }
 
@@ -98,6 +114,9 @@ func (s *Settings) queueFlags() []cli.Flag {
 		{Name: "rx-depth", Short: "r", Value: &s.RxDepth, Bounds: depth, Absent: t.isOneSided(),
 			Column: "RX depth", JSON: "RX_depth",
 			Help: "`receives` posted on a queue pair (send, write with immediate)"},
+		{Name: "use-srq", Value: &s.SharedReceive, Absent: t.Verb != Send, Column: "Using SRQ",
+			JSON: "Using_SRQ",
+			Help: "one shared receive queue of --rx-depth for all queue pairs of a core"},
 		{Name: "inline_size", Short: "I", Value: &s.Inline,
 			Bounds: cli.Within(0, endpoint.MaxInline), Absent: t.isOneSided(),
 			Column: "Max inline data", JSON: "Max_inline_data",
@@ -121,6 +140,8 @@ func (s *Settings) queueFlags() []cli.Flag {
 				"line of it; waiting messages have buffers of their own, up to --rx-depth " +
 				"(default then " +
 				"twice the last-level cache, over all queue pairs)"},
+		{Name: "use_hugepages", Value: &s.HugePages,
+			Help: "keep messages in huge pages instead of Go's heap"},
 		{Name: "data_validation", Value: &s.Validate, Agreement: cli.Compared,
 			Help: "check every byte received (WRITE: the final contents)"},
 	}
@@ -146,6 +167,8 @@ func (s *Settings) portFlags() []cli.Flag {
 			Help: "`policy` of a polling core without work: spin; pause, which saves power; " +
 				"sleep, " +
 				"which naps after 25 us and yields the core to other threads"},
+		{Name: "events", Short: "e", Value: &s.Events,
+			Help: "sleep when there are no completions: the same as --idle sleep"},
 		{Name: "queues", Value: &s.Queues, Bounds: cli.Within(1, dpdk.MaxQueues),
 			Agreement: cli.Compared,
 			Help: "`number` of polling cores, each with a queue of the port or sharing one; " +
@@ -169,6 +192,9 @@ func (s *Settings) outputFlags(x *extras) []cli.Flag {
 			Help: "do not measure peak bandwidth"},
 		{Name: "report_gbits", Value: &s.Gbits, Absent: lat, Agreement: cli.Compared,
 			JSON: "BW_unit", Help: "Gb/sec instead of MiB/sec"},
+		{Name: "cpu_util", Value: &s.CPUUtil,
+			Help: "add the utilization of the processors to the table, in percent of all of them " +
+				"(needs --duration)"},
 		{Name: "output", Value: &s.Output, Check: s.checkOutput,
 			Help: "print only one `number`: " + strings.Join(s.outputs(), " or ")},
 		{Name: "report-unsorted", Short: "U", Value: &s.Unsorted, Absent: !lat,
@@ -227,8 +253,6 @@ func (s *Settings) verdictFlags() []cli.Flag {
 
 func otherFlags(x *extras) []cli.Flag {
 	return []cli.Flag{
-		{Name: "CPU-freq", Short: "F", Value: &x.cpuFreq,
-			Help: "accepted and ignored, for compatibility with scripts"},
 		{Name: "version", Short: "V", Value: &x.version, Help: "print the version"},
 		{Name: "help", Short: "h", Value: &x.help, Help: "print this help"},
 	}

@@ -18,6 +18,10 @@ func (s *Settings) serviceFlags() []cli.Flag {
 			Help: "alias of --tclass, a `byte`: perftest's name for it with --rdma_cm"},
 		{Name: "ack-tclass", Value: &s.AnswerClass, Bounds: cli.Within(1, 255),
 			Help: "traffic class of ACKs and CNPs, a `byte`; preferably one of high priority"},
+		{Name: "flow_label", Value: &s.FlowLabel, Bounds: cli.Within(0, 1<<20-1), NoDefault: true,
+			Help: "IPv6 flow label, a `number`"},
+		{Name: "hop_limit", Short: "L", Value: &s.HopLimit, Bounds: cli.Within(0, 255),
+			NoDefault: true, Help: "IPv4 TTL or IPv6 hop limit, a `number` (default 64)"},
 		{Name: "qp-timeout", Short: "u", Value: &s.QPTimeout, Bounds: cli.Within(0, 31),
 			NoDefault: true,
 			Help: "`exponent` of the ACK timeout, 4.096 us * 2^u; 0 disables it (default 14, on " +

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/dpdk"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 	"github.com/goroce/goroce/units"
@@ -49,10 +51,12 @@ func (a *admission[S]) Type() string { return a.is }
 // admissionHelp is the error of a command line that requests help on a flag.
 type admissionHelp struct {
 	flag  string
-	write func(io.Writer) error
+	print func(io.Writer) error
 }
 
 func (h admissionHelp) Error() string { return "help requested: " + h.flag }
+
+func (h admissionHelp) write(w io.Writer) error { return h.print(w) }
 
 // validateTokens checks that --tocc suits the test.
 func (s *Settings) validateTokens(p *problems) {
@@ -116,6 +120,30 @@ func (x *session) noteWithout() {
 	if why := x.without(wire.FeatureCredit); s.Cache != nil && why != "" {
 		x.console.note("--carc %v: going on without credits: %s", s.Cache, why)
 	}
+	if a := x.withoutMarks(); a != "" {
+		x.console.note("--cc %s: nothing on port %s marks packets, so it never reduces; "+
+			"loop:ecn=100KiB,400KiB marks them", a, s.Device)
+	}
+}
+
+// withoutMarks returns the first algorithm that reduces only on marks, if this end sends and its
+// port leads to no switch that could set them.
+func (x *session) withoutMarks() string {
+	s := x.settings
+	u, err := dpdk.ParseURL(s.Device)
+	if in, _ := x.host.Device().Bottleneck(); err != nil || in != nil && in.Kmax > 0 ||
+		x.server && !s.Bidirectional {
+		return ""
+	}
+	if !slices.Contains([]dpdk.Scheme{dpdk.Loop, dpdk.Memif, dpdk.Null}, u.Scheme) {
+		return ""
+	}
+	for _, spec := range s.Congestion {
+		if spec.ByMarks() {
+			return spec.Name()
+		}
+	}
+	return ""
 }
 
 // controls formats what controls the run.

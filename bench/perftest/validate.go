@@ -32,6 +32,7 @@ func (s *Settings) validate() error {
 	s.validateDepths(p)
 	s.validateTest(p)
 	s.validatePort(p)
+	s.validateInfinite(p)
 	s.validateCM(p)
 	p.when(s.JSONFile == "-" && s.WatchJSON == "-",
 		"--watch_json -: standard output is in use by --out_json_file")
@@ -56,9 +57,9 @@ func (s *Settings) checkMTU(name string) error {
 }
 
 func (s *Settings) checkGIDIndex(name string) error {
-	if s.GIDIndex < 0 || s.GIDIndex >= max(1, len(s.Addrs)) {
-		return fmt.Errorf("%s %d out of range [0, %d): want the index of an --ip address", name,
-			s.GIDIndex, max(1, len(s.Addrs)))
+	if s.GIDIndex < -1 || s.GIDIndex > len(s.Addrs) {
+		return fmt.Errorf("%s %d: want 0, the link-local address, or the number of an --ip "+
+			"address, 1 to %d", name, s.GIDIndex, len(s.Addrs))
 	}
 	return nil
 }
@@ -134,11 +135,26 @@ func (s *Settings) validateTest(p *problems) {
 		"--margin %g: want less than half of --duration %g", s.Margin.Seconds(),
 		s.Duration.Seconds())
 	p.when(s.Duration > 0 && s.All, "--duration and --all are mutually exclusive")
+	p.when(s.CPUUtil && s.Duration == 0, "--cpu_util: needs --duration")
+	p.when(s.WarmUp && s.Duration > 0, "--perform_warm_up: with --duration the --margin warms up")
+	p.when(s.SharedReceive && s.Work > 0, "--use-srq: want no --work, which keeps waiting "+
+		"messages of each queue pair")
+	p.when(s.IPv6 && s.GIDIndex >= 0, "--ipv6 and --gid-index are mutually exclusive")
 	if t.Kind == Latency {
 		p.when(s.Unsorted && s.Duration > 0, "--report-unsorted: needs --iters, not --duration")
 		p.when(s.Unsorted && s.Iters > maxSamples,
 			"--report-unsorted: want --iters of at most %d", maxSamples)
 	}
+}
+
+// validateInfinite checks the flags that --run_infinitely excludes.
+func (s *Settings) validateInfinite(p *problems) {
+	if !s.Infinitely {
+		return
+	}
+	p.when(s.Validate, "--data_validation: not with --run_infinitely")
+	p.when(s.LimitBW > 0 || s.LimitMsgRate > 0,
+		"--limit_bw, --limit_msgrate: a run with --run_infinitely has no result to compare")
 }
 
 // validatePort checks the flags that a port within the process excludes.
@@ -159,7 +175,7 @@ func (s *Settings) validateCM(p *problems) {
 	}
 	p.when(s.inProcess(),
 		"--rdma_cm: want a port other than %s, where both ends run in this process", s.Device)
-	p.when(s.Connection == transport.UC,
+	p.when(s.Connection == transport.UC && s.connectsByCM(),
 		"--connection UC: not supported with --rdma_cm (nor by perftest)")
 	p.when(s.Connection == transport.UD,
 		"--connection UD: want RC with --rdma_cm, or no --rdma_cm: over TCP the ends also "+
@@ -168,9 +184,8 @@ func (s *Settings) validateCM(p *problems) {
 		"perftest's protocol")
 	p.when(s.WriteWithImm, "--write_with_imm: not supported with --rdma_cm, which uses "+
 		"linux-rdma perftest's protocol")
-	p.when(s.GIDIndex != 0,
-		"--gid-index %d: with --rdma_cm the server's address determines this end's",
-		s.GIDIndex)
+	p.when(s.GIDIndex >= 0 || s.IPv6,
+		"--gid-index, --ipv6: with --rdma_cm the server's address determines this end's")
 	if s.Host != "" && !s.inProcess() {
 		_, err := netip.ParseAddr(s.Host)
 		p.when(err != nil, "%s: with --rdma_cm want the RoCE address of the server's port, such "+

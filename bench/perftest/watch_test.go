@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/units"
 )
 
@@ -91,7 +92,7 @@ func TestAlgorithmsAreExplained(t *testing.T) {
 		require.Contains(t, out.String(), says)
 	}
 	var out, errs bytes.Buffer
-	require.Equal(t, exitFailed, Run(t.Context(), writeBW, []string{"--cc", "help=quick"}, &out,
+	require.Equal(t, cli.Misuse, Run(t.Context(), writeBW, []string{"--cc", "help=quick"}, &out,
 		&errs))
 	require.Contains(t, errs.String(), `unknown algorithm "quick"`)
 }
@@ -109,7 +110,7 @@ func TestChannelsAreExplained(t *testing.T) {
 // Algorithms that need signals which the path lacks are refused before anything is sent.
 func TestControlThatThePathCannotFeed(t *testing.T) {
 	var out, errs bytes.Buffer
-	require.Equal(t, exitFailed, Run(t.Context(), writeBW, strings.Fields("-d loop: --cc hpcc"),
+	require.Equal(t, cli.Failed, Run(t.Context(), writeBW, strings.Fields("-d loop: --cc hpcc"),
 		&out, &errs))
 	require.Contains(t, errs.String(), "--cc hpcc: hpcc needs INT")
 }

@@ -104,10 +104,14 @@ func (p *program) control(messages int) (cc.Factory, error) {
 }
 
 // report prints the results.
-func (p *program) report(stdout io.Writer) error {
+func (p *program) report(stdout, stderr io.Writer) error {
 	s, err := p.gauge.Survey(p.wanted)
 	if err != nil {
 		return err
+	}
+	if s.TooNoisy() {
+		fmt.Fprintf(stderr, "roce_channels: warning: the hosts are too noisy for these channels: %s\n",
+			s.Advice())
 	}
 	switch p.json {
 	case "":

@@ -18,6 +18,7 @@ import (
 
 	"github.com/goroce/goroce/bench/channels"
 	"github.com/goroce/goroce/bench/perftest"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // asServer makes the test binary act as the other end of a memif: port, as this program or
@@ -133,8 +134,8 @@ func TestBadFlags(t *testing.T) {
 		"--size 5": "unknown flag",
 	} {
 		var errs strings.Builder
-		require.Equal(t, 1, newProgram().Run(t.Context(), strings.Fields(args), io.Discard, &errs),
-			args)
+		require.Equal(t, cli.Misuse,
+			newProgram().Run(t.Context(), strings.Fields(args), io.Discard, &errs), args)
 		assert.Contains(t, errs.String(), says, args)
 		assert.True(t, strings.HasPrefix(errs.String(), "roce_channels: "), args)
 	}

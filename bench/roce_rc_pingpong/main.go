@@ -8,61 +8,37 @@ package main
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"strings"
-	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 const name = "roce_rc_pingpong"
 
-// errInterrupted is the cause of a context that a signal ended.
-var errInterrupted = errors.New("interrupted")
-
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitInterrupted = 130
-)
-
-func main() {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		<-signals
-		signal.Stop(signals) // a second signal ends the process at once
-		cancel(errInterrupted)
-	}()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args)
-	switch {
-	case errors.Is(err, errHelp):
-		help(stdout)
-		return exitOK
-	case err == nil:
-		// A polling goroutine never releases its P; the other goroutines need another.
-		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.cores()+1))
-		err = s.run(ctx, stdout, stderr)
+	s, w := defaults()
+	table := s.table(w)
+	c := &cobra.Command{
+		Use: name + " [flags] [HOST]", Short: name + " exchanges SENDs as ibv_rc_pingpong does",
+		Long: synopsis, Example: example, Args: cli.Args(cobra.MaximumNArgs(1)),
+		Version: cli.Version(eal.Version()),
+		RunE: func(_ *cobra.Command, args []string) error {
+			if err := s.settle(table, args); err != nil {
+				return cli.Usage(err)
+			}
+			// A polling goroutine never releases its P; the other goroutines need another.
+			runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.cores()+1))
+			return s.run(ctx, stdout, stderr)
+		},
 	}
-	switch {
-	case err == nil:
-		return exitOK
-	case errors.Is(context.Cause(ctx), errInterrupted):
-		fmt.Fprintf(stderr, "%s: %v\n", name, errInterrupted)
-		return exitInterrupted
-	}
-	for l := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "%s: %s\n", name, strings.TrimRight(l, "\n"))
-	}
-	return exitFailed
+	table.SetHelp(c)
+	return cli.Run(ctx, c, stdout, stderr, args...)
 }

@@ -9,11 +9,13 @@ import (
 	"net"
 	"net/netip"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/connect/pingpong"
 	"github.com/goroce/goroce/units"
 )
@@ -71,12 +73,12 @@ func TestBadFlags(t *testing.T) {
 		"--timeout 0s":  "--timeout 0s: want a duration",
 		"a b":           "a b: want at most one server",
 		"-d loop: host": "host: want no server with -d loop:",
-		"--what":        "see --help",
+		"--what":        "see roce_rc_pingpong --help",
 		"-d null: -m 9": "-m 9: want 256", "-d nosuch:": "nosuch",
 		"--cc quick": `--cc: unknown algorithm "quick"`, "--cc hpcc": "--cc: hpcc needs INT",
 	} {
 		var errs strings.Builder
-		require.Equal(t, exitFailed, run(t.Context(), strings.Fields(args), io.Discard, &errs),
+		require.Equal(t, cli.Misuse, run(t.Context(), strings.Fields(args), io.Discard, &errs),
 			args)
 		require.Contains(t, errs.String(), says)
 		require.True(t, strings.HasPrefix(errs.String(), name+": "))
@@ -226,9 +228,9 @@ func TestInterrupted(t *testing.T) {
 	var errs strings.Builder
 	code := run(ctx, []string{"-d", "loop:" + t.Name(), "-n", "1000000000"},
 		whenTold{"remote address", func() {
-			cancel(errInterrupted)
+			cancel(cli.Signal{Signal: syscall.SIGINT})
 		}}, &errs)
-	require.Equal(t, exitInterrupted, code)
+	require.Equal(t, 128+int(syscall.SIGINT), code)
 	require.Contains(t, errs.String(), "interrupted")
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"strings"
 
@@ -13,8 +12,6 @@ import (
 	"github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/units"
 )
-
-var errHelp = errors.New("help requested")
 
 // settings are the parsed and validated command line. Names and defaults are ibv_rc_pingpong's.
 type settings struct {
@@ -58,7 +55,6 @@ type words struct {
 	addrs         []string
 	gateways      []string
 	control       string
-	help          bool
 }
 
 func defaults() (*settings, *words) {
@@ -69,8 +65,6 @@ func defaults() (*settings, *words) {
 // table declares the flags, bound to settings.
 func (s *settings) table(w *words) *cli.Table {
 	flags := append(s.pingPongFlags(w), s.portFlags(w)...)
-	flags = append(flags, cli.Flag{Name: "help", Short: "h", Value: &w.help,
-		Help: "print this help"})
 	return &cli.Table{ShortNames: true, Groups: []cli.Group{{Flags: flags}}}
 }
 
@@ -138,16 +132,17 @@ func parse(args []string) (*settings, error) {
 	table := s.table(w)
 	f := table.FlagSet(name)
 	if err := f.Parse(args); err != nil {
-		return nil, fmt.Errorf("%w; see --help", err)
+		return nil, err
 	}
-	if w.help {
-		return nil, errHelp
+	return s, s.settle(table, f.Args())
+}
+
+// settle validates the settings after the flags of the table have been parsed.
+func (s *settings) settle(table *cli.Table, rest []string) error {
+	if len(rest) > 0 {
+		s.Host = rest[0]
 	}
-	if f.NArg() > 1 {
-		return nil, fmt.Errorf("%s: want at most one server", strings.Join(f.Args(), " "))
-	}
-	s.Host = f.Arg(0)
-	return s, errors.Join(table.Validate(), s.check())
+	return errors.Join(table.Validate(), s.check())
 }
 
 func (s *settings) readSize(name, text string) (err error) {
@@ -211,16 +206,13 @@ func (s *settings) cores() int {
 	return 1
 }
 
-func help(w io.Writer) {
-	fmt.Fprintf(w, "%s exchanges SENDs over a DPDK port with itself or with ibv_rc_pingpong.\n\n",
-		name)
-	fmt.Fprintf(w, "  %-36s both ends in this process, over loop:\n", name+" [flags]")
-	fmt.Fprintf(w, "  %-36s the server: waits for one client\n", name+" -d URL [flags]")
-	fmt.Fprintf(w, "  %-36s the client\n", name+" -d URL [flags] HOST")
-	s, words := defaults()
-	fmt.Fprintf(w, "\n%s", s.table(words).Usage(110))
-	fmt.Fprintf(w, "\n"+
-		"With Linux, whose address is 10.0.0.1:\n"+
-		"  %s -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1    there: ibv_rc_pingpong -g 1 -c\n",
-		name)
-}
+const synopsis = `roce_rc_pingpong exchanges SENDs over a DPDK port with itself or with
+ibv_rc_pingpong.
+
+  roce_rc_pingpong [flags]              both ends in this process, over loop:
+  roce_rc_pingpong -d URL [flags]       the server: waits for one client
+  roce_rc_pingpong -d URL [flags] HOST  the client
+`
+
+const example = `  roce_rc_pingpong -d af_packet:eth0 --ip 10.0.0.5/24 -c 10.0.0.1
+with Linux, whose address is 10.0.0.1, running ibv_rc_pingpong -g 1 -c`

@@ -9,39 +9,37 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/metrics"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-}
+func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
 
 // run runs the program with a command line and returns the exit code.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, err := parse(args, stdout)
-	if errors.Is(err, pflag.ErrHelp) {
-		return 0
+	s, w := &settings{}, &words{}
+	table := s.table(w)
+	c := &cobra.Command{
+		Use: "roce_rping [flags]", Short: "roce_rping is librdmacm's rping over a DPDK port",
+		Long: synopsis, Example: example, Args: cli.NoArgs,
+		Version: cli.Version(eal.Version()),
+		RunE: func(*cobra.Command, []string) error {
+			if err := s.settle(table, w); err != nil {
+				return cli.Usage(err)
+			}
+			return s.ping(ctx, stdout, stderr)
+		},
 	}
-	if err == nil {
-		err = s.ping(ctx, stdout, stderr)
-	}
-	if err != nil {
-		fmt.Fprintf(stderr, "roce_rping: %v\n", err)
-		return 1
-	}
-	return 0
+	table.SetHelp(c)
+	return cli.Run(ctx, c, stdout, stderr, args...)
 }
 
 // ping opens the port and performs the role.

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"net/netip"
 	"strings"
 	"time"
@@ -48,16 +47,15 @@ const (
 	baseRTT  = 20 * units.Microsecond
 )
 
-const usage = `roce_rping is librdmacm's rping over a DPDK port. The other end may be the ` +
-	`original rping.
+const synopsis = `roce_rping is librdmacm's rping over a DPDK port. The other end may be the
+original rping.
 
   roce_rping -s -d URL --ip ADDR/LEN [flags]            the server
   roce_rping -c -a SERVER -d URL --ip ADDR/LEN [flags]  the client
-
-%s
-Example with "rping -s" at 198.18.0.1:
-  roce_rping -c -a 198.18.0.1 -d af_packet:eth0 --ip 198.18.0.101/24 -C 10 -v -V
 `
+
+const example = `with "rping -s" at 198.18.0.1:
+  roce_rping -c -a 198.18.0.1 -d af_packet:eth0 --ip 198.18.0.101/24 -C 10 -v -V`
 
 // words are flags that are converted to settings of other types.
 type words struct {
@@ -125,28 +123,29 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 	}
 }
 
-// parse parses a command line. If help was requested, it prints it and returns pflag.ErrHelp.
-func parse(args []string, out io.Writer) (*settings, error) {
+// parse parses a command line.
+func parse(args []string) (*settings, error) {
 	s, w := &settings{}, &words{}
 	table := s.table(w)
-	f := table.FlagSet("roce_rping")
-	f.Usage = func() { fmt.Fprintf(out, usage, table.Usage(100)) }
-	if err := f.Parse(args); err != nil {
+	if err := table.FlagSet("roce_rping").Parse(args); err != nil {
 		return nil, err
 	}
+	return s, s.settle(table, w)
+}
+
+// settle validates the settings after the flags of the table have been parsed.
+func (s *settings) settle(table *cli.Table, w *words) error {
 	switch {
-	case f.NArg() > 0:
-		return nil, fmt.Errorf("unexpected argument %q; see --help", f.Arg(0))
 	case s.server == w.client:
-		return nil, errors.New("want either -s (server) or -c (client); see --help")
+		return errors.New("want either -s (server) or -c (client)")
 	case w.client && w.address == "":
-		return nil, errors.New("-c: want the server's address (-a)")
+		return errors.New("-c: want the server's address (-a)")
 	case s.persistent && w.client:
-		return nil, errors.New("-P: only for the server")
+		return errors.New("-P: only for the server")
 	case s.device == "":
-		return nil, errors.New("-d: want a port such as af_packet:eth0")
+		return errors.New("-d: want a port such as af_packet:eth0")
 	}
-	return s, table.Validate()
+	return table.Validate()
 }
 
 func (s *settings) checkDevice(name string) error {

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
@@ -19,6 +16,9 @@ const (
 	Failed = 1
 	Misuse = 2 // invalid command line
 )
+
+// ErrReported is the error of a program that has printed why it failed.
+var ErrReported = errors.New("failed, as reported")
 
 // UsageError reports an invalid command line.
 type UsageError struct{ error }
@@ -42,38 +42,79 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 	}
 }
 
+// NoArgs returns a UsageError if there are arguments.
+func NoArgs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return Usage(seeHelp(c, fmt.Errorf("unexpected argument %q", args[0])))
+}
+
 // seeHelp adds a reference to the command's help.
 func seeHelp(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 }
 
-// Interruptible returns a context that ends at the first SIGINT or SIGTERM. A second one ends the
-// program.
-func Interruptible() context.Context {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop)
-	return ctx
-}
-
-// Run executes a command line on root, which has only subcommands, and returns the exit code.
+// Run executes a command line on root and returns the exit code. It adds what all programs have:
+// --version, shell completion, manual pages, and help that fits the terminal.
 func Run(ctx context.Context, root *cobra.Command, out, errs io.Writer, args ...string) int {
-	root.SilenceErrors, root.SilenceUsage = true, true
-	root.Args = Args(cobra.NoArgs)
-	root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	root.SilenceErrors, root.SilenceUsage, root.SuggestionsMinimumDistance = true, true, 2
 	root.SetOut(out)
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return Usage(seeHelp(c, err))
+		return Usage(seeHelp(c, suggestFlags(err, c.Flags())))
 	})
-	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	if root.HasSubCommands() {
+		root.Args = knownCommand
+		root.RunE = func(c *cobra.Command, _ []string) error { return c.Help() }
+	}
+	if root.Version == "" {
+		root.Version = Version()
+	}
+	root.SetVersionTemplate("{{.DisplayName}}: {{.Version}}\n")
+	fitHelp(root, out)
+	var err error
+	if len(args) == 2 && args[0] == manualCommand {
+		err = writeManual(root, args[1])
+	} else {
+		root.SetArgs(args)
+		err = root.ExecuteContext(ctx)
+	}
+	return exitCode(ctx, errs, root.Name(), err)
+}
+
+// knownCommand returns an error for the name of a subcommand that root does not have.
+func knownCommand(root *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	err := fmt.Errorf("unknown command %q for %q", args[0], root.Name())
+	if like := root.SuggestionsFor(args[0]); len(like) > 0 {
+		err = fmt.Errorf("%w; did you mean %s?", err, strings.Join(like, " or "))
+	}
+	return Usage(seeHelp(root, err))
+}
+
+// exitCode prints the error of a program, with a line for each joined error, and returns the
+// program's exit code.
+func exitCode(ctx context.Context, errs io.Writer, program string, err error) int {
 	if err == nil {
 		return OK
 	}
-	name := root.Name() + ": " // also the prefix of the errors of a package of that name
-	fmt.Fprintf(errs, "%s%s\n", name, strings.TrimPrefix(err.Error(), name))
-	if errors.As(err, &UsageError{}) {
+	signal, interrupted := Interrupted(ctx)
+	if interrupted {
+		err = signal
+	} else if errors.Is(err, ErrReported) {
+		return Failed
+	}
+	name := program + ": " // also the prefix of the errors of a package of that name
+	for l := range strings.Lines(err.Error()) {
+		fmt.Fprintf(errs, "%s%s\n", name, strings.TrimPrefix(strings.TrimRight(l, "\n"), name))
+	}
+	switch {
+	case interrupted:
+		return signal.ExitCode()
+	case errors.As(err, &UsageError{}):
 		return Misuse
 	}
 	return Failed

@@ -120,6 +120,9 @@ func (f *Flag) bind(fs *pflag.FlagSet) {
 	}
 	bound := fs.Lookup(f.Name)
 	bound.Hidden = f.Hidden
+	if b, ok := f.Value.(interface{ IsBoolFlag() bool }); ok && b.IsBoolFlag() {
+		bound.NoOptDefVal = "true"
+	}
 	if f.NoDefault {
 		bound.DefValue = "0" // pflag prints no zero value
 	}

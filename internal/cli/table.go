@@ -48,15 +48,26 @@ func (t *Table) Usage(columns int) string {
 	for i := range t.Groups {
 		g := &t.Groups[i]
 		fs := g.flagSet()
-		if !fs.HasFlags() {
+		if !fs.HasAvailableFlags() {
 			continue
 		}
 		if g.Title != "" {
-			fmt.Fprintf(&b, "\n%s:\n", g.Title)
+			fmt.Fprintf(&b, "\n%s:\n", wrapped(g.Title, columns))
 		}
 		b.WriteString(fs.FlagUsagesWrapped(columns))
 	}
 	return b.String()
+}
+
+// wrapped breaks a title that is longer than columns (0: any length) at blanks.
+func wrapped(title string, columns int) string {
+	if columns == 0 || len(title) < columns {
+		return title
+	}
+	if blank := strings.LastIndex(title[:columns], " "); blank > 0 {
+		return title[:blank] + "\n  " + wrapped(title[blank+1:], columns-2)
+	}
+	return title
 }
 
 // Flag returns the declaration of a flag. It panics if there is none.

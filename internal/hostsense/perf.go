@@ -1,12 +1,8 @@
 package hostsense
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/goroce/goroce/units"
 )
@@ -14,19 +10,22 @@ import (
 // Event is a hardware event: perf_event's type in the low 8 bits, its config above.
 type Event uint64
 
-// The events.
+// The events, with the numbers of Linux's perf_event.h.
 const (
-	Cycles Event = unix.PERF_COUNT_HW_CPU_CYCLES<<8 | unix.PERF_TYPE_HARDWARE
+	Cycles Event = 0<<8 | typeHardware
 	// CacheMisses are mostly those of the last level.
-	CacheMisses   Event = unix.PERF_COUNT_HW_CACHE_MISSES<<8 | unix.PERF_TYPE_HARDWARE
-	CacheRefs     Event = unix.PERF_COUNT_HW_CACHE_REFERENCES<<8 | unix.PERF_TYPE_HARDWARE
-	LLCLoads      Event = llcLoads<<8 | unix.PERF_TYPE_HW_CACHE
-	LLCLoadMisses Event = (llcLoads|unix.PERF_COUNT_HW_CACHE_RESULT_MISS<<16)<<8 |
-		unix.PERF_TYPE_HW_CACHE
+	CacheMisses   Event = 3<<8 | typeHardware
+	CacheRefs     Event = 2<<8 | typeHardware
+	LLCLoads      Event = llcLoads<<8 | typeCache
+	LLCLoadMisses Event = (llcLoads|1<<16)<<8 | typeCache
 )
 
-// llcLoads is the config of last-level cache loads (perf_event_open(2), PERF_TYPE_HW_CACHE).
-const llcLoads = unix.PERF_COUNT_HW_CACHE_LL | unix.PERF_COUNT_HW_CACHE_OP_READ<<8
+const (
+	typeHardware = 0
+	typeCache    = 3
+	// llcLoads is the config of last-level cache loads: PERF_COUNT_HW_CACHE_LL, OP_READ.
+	llcLoads = 2
+)
 
 func (e Event) String() string {
 	switch e {
@@ -46,34 +45,6 @@ func (e Event) String() string {
 
 // Counter counts an event on one processor for all programs.
 type Counter struct{ fd int }
-
-// Count starts counting an event on a processor of this machine, whatever h's directory.
-func (h *Host) Count(e Event, cpu int) (*Counter, error) {
-	what := "perf_event counter of " + e.String()
-	attr := unix.PerfEventAttr{Type: uint32(e & 0xff), Config: uint64(e >> 8),
-		Size: uint32(unsafe.Sizeof(unix.PerfEventAttr{}))}
-	fd, err := unix.PerfEventOpen(&attr, -1, cpu, -1, unix.PERF_FLAG_FD_CLOEXEC)
-	switch {
-	case err == nil:
-		return &Counter{fd}, nil
-	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EOPNOTSUPP), errors.Is(err, unix.ENODEV),
-		errors.Is(err, unix.ENOSYS):
-		return nil, &Absent{what, "not supported by the processor or its hypervisor: " +
-			err.Error()}
-	case errors.Is(err, unix.EACCES), errors.Is(err, unix.EPERM):
-		return nil, &Absent{what, "not permitted (kernel.perf_event_paranoid): " + err.Error()}
-	}
-	return nil, fmt.Errorf("hostsense: %s on processor %d: %w", what, cpu, err)
-}
-
-// Read returns the count since Count.
-func (c *Counter) Read() (uint64, error) {
-	var b [8]byte
-	if n, err := unix.Read(c.fd, b[:]); err != nil || n != len(b) {
-		return 0, fmt.Errorf("hostsense: read counter: %d bytes, want 8: %w", n, err)
-	}
-	return binary.NativeEndian.Uint64(b[:]), nil
-}
 
 // PerSecond returns a Sampler of the event rate since the last sample.
 func (c *Counter) PerSecond() Sampler {
@@ -128,6 +99,3 @@ func missShare(misses, loads func() (uint64, error)) Sampler {
 		return min(1, float64(some)/float64(all)), true
 	}
 }
-
-// Close closes the counter.
-func (c *Counter) Close() error { return unix.Close(c.fd) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/goroce/goroce/lab/claims"
 	"github.com/goroce/goroce/lab/experiment"
@@ -28,6 +29,10 @@ func (l *Lab) Gather(dirs ...string) (*Page, error) {
 	ids, err := found(dirs)
 	if err != nil {
 		return nil, err
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("report: no results in %s; lab run … --out %s makes some",
+			strings.Join(dirs, ", "), dirs[0])
 	}
 	page := &Page{}
 	var problems []error

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // role is the task of a process started by this program.
@@ -44,7 +45,7 @@ func runRole() {
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
-		os.Exit(exitFailed)
+		os.Exit(cli.Failed)
 	}
 	os.Exit(0)
 }

@@ -191,7 +191,7 @@ func (d *differing) failures() string {
 	return filepath.Join(d.lab.root, ".cache/interop/differential")
 }
 
-// keep writes a case to a file that -replay reads.
+// keep writes a case to a file that --replay reads.
 func (d *differing) keep(c *differ.Case) error {
 	file := filepath.Join(d.failures(), fmt.Sprintf("seed-%d", c.Seed))
 	if err := os.MkdirAll(d.failures(), 0o755); err != nil {
@@ -202,7 +202,7 @@ func (d *differing) keep(c *differ.Case) error {
 	}
 	fmt.Fprintf(
 		d.out,
-		"      again: bin/interop -differential -first %d -seeds 1, or -replay %s\n",
+		"      again: bin/interop --differential --first %d --seeds 1, or --replay %s\n",
 		c.Seed,
 		strings.TrimPrefix(file, d.lab.root+"/"),
 	)

@@ -7,24 +7,21 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"syscall"
-)
 
-// Exit codes.
-const (
-	exitOK          = 0
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 // options are the command line.
 type options struct {
 	full    bool
 	run     *regexp.Regexp
+	size    string // of the matrix
+	pattern string
 	list    bool
 	keep    bool
 	verbose bool
@@ -41,118 +38,117 @@ type options struct {
 // inside is the environment variable that is set in the guests' namespace.
 const inside = "GOROCE_INTEROP_INSIDE"
 
-func main() {
-	o, err := parse(os.Args[1:])
-	switch {
-	case errors.Is(err, flag.ErrHelp):
-		os.Exit(exitOK)
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "interop:", err)
-		os.Exit(exitUsage)
+const long = `interop runs goroce against Linux's soft-RoCE, perftest and rping in a virtual
+machine. It exits with 0 if every cell passes; its last line is "N passed, M failed".`
+
+func main() { os.Exit(execute(cli.Interruptible(), os.Args[1:])) }
+
+func execute(ctx context.Context, args []string) int {
+	var o options
+	c := o.command()
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		if err := o.check(); err != nil {
+			return cli.Usage(err)
+		}
+		return do(c.Context(), o)
 	}
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	code, err := do(ctx, o)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "interop:", err)
-	}
-	os.Exit(code)
+	return cli.Run(ctx, c, os.Stdout, os.Stderr, cli.SingleDash(c, args)...)
 }
 
+// parse parses a command line.
 func parse(args []string) (options, error) {
 	var o options
+	c := o.command()
+	err := c.ParseFlags(cli.SingleDash(c, args))
+	if err == nil {
+		err = o.check()
+	}
+	return o, err
+}
+
+// command declares the flags.
+func (o *options) command() *cobra.Command {
 	f := flag.NewFlagSet("interop", flag.ContinueOnError)
-	size := f.String("matrix", "quick",
-		"quick: a covering subset; full: every cell, which takes hours")
-	pattern := f.String("run", "", "only what `regexp` matches; -list shows the names")
+	f.StringVar(&o.size, "matrix", "quick",
+		"`size`: quick, a covering subset; full, every cell, which takes hours")
+	f.StringVar(&o.pattern, "run", "", "only what `regexp` matches; --list shows the names")
 	f.BoolVar(&o.list, "list", false, "print the names and run nothing")
 	f.BoolVar(&o.keep, "keep", false, "leave the guests running")
 	f.BoolVar(&o.verbose, "v", false, "print command lines and outputs of both ends of each cell")
 	f.BoolVar(&o.figures, "figures", false,
 		"instead of the matrix, measure rxe-rxe, goroce-rxe and goroce-goroce")
-	f.IntVar(&o.rounds, "rounds", 5, "with -figures: `number` of runs per median")
+	f.IntVar(&o.rounds, "rounds", 5, "with --figures: `number` of runs per median")
 	f.StringVar(&o.page, "doc", "",
 		"write the results into the marked places of this `file`")
 	o.differentialFlags(f)
-	f.Usage = func() {
-		fmt.Fprint(f.Output(), "interop runs goroce against Linux's soft-RoCE, perftest and "+
-			"rping in a virtual machine.\n"+
-			"It exits with 0 if every cell passes; its last line is \"N passed, M "+
-			"failed\".\n\n")
-		f.PrintDefaults()
-	}
-	if err := f.Parse(args); err != nil {
-		return o, err
-	}
-	var err error
+	c := &cobra.Command{Use: "interop [flags]", Short: "Run goroce against Linux's soft-RoCE",
+		Long: long, Args: cli.NoArgs}
+	c.Flags().AddGoFlagSet(f)
+	return c
+}
+
+// check validates the flags and completes the options.
+func (o *options) check() (err error) {
 	switch {
-	case f.NArg() > 0:
-		err = fmt.Errorf("unexpected arguments %q, want flags only", f.Args())
-	case *size != "quick" && *size != "full":
-		err = fmt.Errorf("-matrix %s: want quick or full", *size)
+	case o.size != "quick" && o.size != "full":
+		err = fmt.Errorf("--matrix %s: want quick or full", o.size)
 	case o.rounds < 1 || o.rounds > 100:
-		err = fmt.Errorf("-rounds %d: want 1 to 100", o.rounds)
+		err = fmt.Errorf("--rounds %d: want 1 to 100", o.rounds)
 	case o.seeds < 1:
-		err = fmt.Errorf("-seeds %d: want at least 1", o.seeds)
+		err = fmt.Errorf("--seeds %d: want at least 1", o.seeds)
 	case o.figures && (o.differential || o.replay != ""):
-		err = errors.New("-figures and -differential: want only one of them")
+		err = errors.New("--figures and --differential: want only one of them")
 	default:
-		if o.run, err = regexp.Compile(*pattern); err != nil {
-			err = fmt.Errorf("-run: %w", err)
+		if o.run, err = regexp.Compile(o.pattern); err != nil {
+			err = fmt.Errorf("--run: %w", err)
 		}
 	}
-	o.full = *size == "full"
+	o.full = o.size == "full"
 	o.differential = o.differential || o.replay != ""
-	return o, err
+	return err
 }
 
 // differentialFlags declares the flags of -differential.
 func (o *options) differentialFlags(f *flag.FlagSet) {
 	f.BoolVar(&o.differential, "differential", false,
 		"instead of the matrix, send rxe and goroce the same packets and compare the responses")
-	f.IntVar(&o.seeds, "seeds", 100, "with -differential: `number` of cases")
-	f.Uint64Var(&o.first, "first", 1, "with -differential: first `seed`")
+	f.IntVar(&o.seeds, "seeds", 100, "with --differential: `number` of cases")
+	f.Uint64Var(&o.first, "first", 1, "with --differential: first `seed`")
 	f.StringVar(&o.replay, "replay", "",
-		"with -differential: run only the case in a `file` saved by a failure")
+		"with --differential: run only the case in a `file` saved by a failure")
 }
 
-// do executes the command line and returns the exit code.
-func do(ctx context.Context, o options) (int, error) {
+// do executes the command line.
+func do(ctx context.Context, o options) error {
 	s := selection(o)
 	if s.empty() && !o.figures && !o.differential {
-		return exitUsage, fmt.Errorf("-run %v matches nothing; -list prints the names", o.run)
+		return cli.Usage(fmt.Errorf("--run %v matches nothing; --list prints the names", o.run))
 	}
 	if o.list {
 		s.list(os.Stdout)
-		return exitOK, nil
+		return nil
 	}
 	if o.replay != "" {
 		if _, err := os.Stat(o.replay); err != nil {
-			return exitUsage, fmt.Errorf("-replay: %w", err)
+			return cli.Usage(fmt.Errorf("--replay: %w", err))
 		}
 	}
 	root, err := checkout()
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	if os.Getenv(inside) == "" {
 		return outside(ctx, root, o)
 	}
 	l, err := open(root, o.figures, s.impaired() && !o.differential)
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	defer l.close()
-	err = l.work(ctx, o, s)
-	switch {
-	case ctx.Err() != nil:
-		return exitInterrupted, errors.New("interrupted")
-	case errors.Is(err, errSomeFailed):
-		return exitFailed, nil // already reported
-	case err != nil:
-		return exitFailed, err
+	if err = l.work(ctx, o, s); errors.Is(err, errSomeFailed) {
+		return cli.ErrReported
 	}
-	return exitOK, nil
+	return err
 }
 
 // work executes the command line in the guests' namespace.
@@ -191,9 +187,9 @@ func checkout() (string, error) {
 }
 
 // outside boots the guests, runs this command again in their namespace, and shuts them down.
-func outside(ctx context.Context, root string, o options) (code int, err error) {
+func outside(ctx context.Context, root string, o options) (err error) {
 	if os.Geteuid() != 0 {
-		return exitFailed, errors.New("needs root, for a network namespace and taps")
+		return errors.New("needs root, for a network namespace and taps")
 	}
 	scripts := filepath.Join(root, "scripts/interop")
 	up := exec.CommandContext(ctx, scripts+"/up")
@@ -202,21 +198,20 @@ func outside(ctx context.Context, root string, o options) (code int, err error) 
 	}
 	gentle(up)
 	if err := up.Run(); err != nil {
-		return exitFailed, fmt.Errorf("scripts/interop/up: %w", err)
+		return fmt.Errorf("scripts/interop/up: %w", err)
 	}
 	if !o.keep {
 		defer func() {
 			down := exec.Command(scripts + "/down")
 			down.Stderr = os.Stderr
 			if e := down.Run(); e != nil {
-				code, err = max(code, exitFailed), errors.Join(err,
-					fmt.Errorf("scripts/interop/down: %w", e))
+				err = errors.Join(err, fmt.Errorf("scripts/interop/down: %w", e))
 			}
 		}()
 	}
 	exe, err := os.Executable()
 	if err != nil {
-		return exitFailed, err
+		return err
 	}
 	again := exec.CommandContext(ctx, scripts+"/inside", append([]string{exe}, os.Args[1:]...)...)
 	again.Env = append(os.Environ(), inside+"=1")
@@ -225,12 +220,9 @@ func outside(ctx context.Context, root string, o options) (code int, err error) 
 	err = again.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Exited() {
-		return exit.ExitCode(), nil // already reported
+		return cli.ErrReported
 	}
-	if err != nil {
-		return exitFailed, err
-	}
-	return exitOK, nil
+	return err
 }
 
 // gentle connects a command to our standard error and makes it end by SIGTERM. It has a process

@@ -121,7 +121,7 @@ func (r *run) show(err error, name string, programs ...*program) {
 	} else {
 		fmt.Fprintln(r.out, "      outputs of both ends:", strings.TrimPrefix(file, r.lab.root+"/"))
 	}
-	fmt.Fprintf(r.out, "      again: bin/interop -keep -v -run '^%s$'\n", name)
+	fmt.Fprintf(r.out, "      again: bin/interop --keep -v --run '^%s$'\n", name)
 }
 
 // remarks returns what there is to report of a trial beside its name.

@@ -27,7 +27,7 @@ func TestHostile(t *testing.T) {
 		require.NoError(t, err)
 		var out bytes.Buffer
 		r := runner{first: max(1, *seedFlag), seeds: seeds, workers: 2, mode: m, out: &out}
-		assert.Zero(t, r.run(), "%s, -seed=%d: %s", name, r.first, &out)
+		assert.Zero(t, r.run(t.Context()), "%s, -seed=%d: %s", name, r.first, &out)
 		seeds = max(2, seeds/4)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"sync"
@@ -28,10 +29,10 @@ type runner struct {
 const repeatEvery = 16
 
 // progressEvery is the time between two progress reports.
-const progressEvery = 10 * time.Second
+const progressEvery = 2 * time.Second
 
-// run runs the seeds, prints the results, and returns the number of failed seeds.
-func (r *runner) run() (failed int) {
+// run runs the seeds until ctx ends, prints the results, and returns the number of failed seeds.
+func (r *runner) run(ctx context.Context) (failed int) {
 	began := time.Now()
 	stop := make(chan struct{})
 	if r.progress != nil {
@@ -40,7 +41,7 @@ func (r *runner) run() (failed int) {
 	var all sync.WaitGroup
 	for range r.workers {
 		all.Go(func() {
-			for seed, more := r.next(); more; seed, more = r.next() {
+			for seed, more := r.next(); more && ctx.Err() == nil; seed, more = r.next() {
 				r.runSeed(seed)
 			}
 		})
@@ -92,10 +93,10 @@ func (r *runner) runSeed(seed uint64) {
 // replay returns a command that runs one seed again.
 func (r *runner) replay(seed uint64) string {
 	if r.mode.name == "" {
-		return fmt.Sprintf("bin/soak -first %d -seeds 1 -v, or go test ./test/soak -run TestSoak "+
-			"-seed %d", seed, seed)
+		return fmt.Sprintf("bin/soak --first %d --seeds 1 -v, or go test ./test/soak "+
+			"-run TestSoak -seed %d", seed, seed)
 	}
-	return fmt.Sprintf("bin/soak -mode %s -first %d -seeds 1 -v", r.mode.name, seed)
+	return fmt.Sprintf("bin/soak --mode %s --first %d --seeds 1 -v", r.mode.name, seed)
 }
 
 // reportProgress prints the progress periodically.

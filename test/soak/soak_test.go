@@ -46,7 +46,7 @@ func TestSoak(t *testing.T) {
 		r.seeds, r.until = math.MaxInt, time.Now().Add(budget)
 	}
 	t.Logf("-seed=%d", r.first)
-	if r.run() > 0 {
+	if r.run(t.Context()) > 0 {
 		t.Fail()
 	}
 	t.Log(out.String())
@@ -63,7 +63,7 @@ func TestHosts(t *testing.T) {
 		require.NoError(t, err)
 		var out bytes.Buffer
 		r := runner{first: max(1, *seedFlag), seeds: seeds, workers: 2, mode: m, out: &out}
-		assert.Zero(t, r.run(), "%s, -seed=%d: %s", name, r.first, &out)
+		assert.Zero(t, r.run(t.Context()), "%s, -seed=%d: %s", name, r.first, &out)
 		seeds /= 3
 	}
 }

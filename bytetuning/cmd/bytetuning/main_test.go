@@ -35,7 +35,8 @@ func TestTune(t *testing.T) {
 	require.Zero(t, code, errs)
 	assert.Contains(t, out, "budget spent after 20 measurements")
 	assert.Contains(t, out, filepath.Join(dir, "report.html"))
-	assert.Contains(t, errs, "[1] best f 1.0000: [5000B/200000B/1% headroom 22400B alpha 8]")
+	assert.Contains(t, errs, "[1] best: 35.91 Gb/s, queue 290 cells: "+
+		"[5000B/200000B/1% headroom 22400B alpha 8]")
 
 	code, out, errs = do(t, append(tune, "40")...)
 	require.Zero(t, code, errs)

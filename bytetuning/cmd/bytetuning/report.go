@@ -2,11 +2,15 @@ package main
 
 import (
 	_ "embed"
+	"fmt"
 	"html/template"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/goroce/goroce/bytetuning"
+	"github.com/goroce/goroce/bytetuning/dialect"
+	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/sim/figure"
 )
 
@@ -18,6 +22,8 @@ type report struct {
 	Evaluations, Skipped      int
 	Rows                      []row
 	Reasons                   []reason
+	Changes                   []change
+	Commands                  []commands
 	Figures                   []template.HTML
 	figures                   []figure.Figure
 }
@@ -34,6 +40,54 @@ type layerRow struct {
 	Name string
 	bytetuning.Watermark
 	XOFF string
+}
+
+// change is a parameter whose value differs between start and best.
+type change struct{ Layer, Name, Start, Best string }
+
+// commands are the configuration of the best point in a dialect.
+type commands struct{ Dialect, Text string }
+
+// changes lists the differences between two points.
+func changes(layers []bytetuning.Layer, start, best bytetuning.Point) (all []change) {
+	for i, l := range layers {
+		a, b := start[i], best[i]
+		for _, c := range []change{
+			{l.Name, "Kmin", a.Kmin.String(), b.Kmin.String()},
+			{l.Name, "Kmax", a.Kmax.String(), b.Kmax.String()},
+			{l.Name, "Pmax", fmt.Sprint(a.Pmax), fmt.Sprint(b.Pmax)},
+			{l.Name, "headroom", fmt.Sprint(a.Headroom), fmt.Sprint(b.Headroom)},
+			{l.Name, "alpha", fmt.Sprint(a.Alpha), fmt.Sprint(b.Alpha)},
+		} {
+			if c.Start != c.Best {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
+// configurations renders intents in every dialect. A dialect that cannot express one says why.
+func configurations(intents []*intent.Intent) (all []commands) {
+	for _, name := range dialect.Names() {
+		d, err := dialect.Lookup(name)
+		if err != nil {
+			continue
+		}
+		var text strings.Builder
+		for _, i := range intents {
+			if len(i.Interfaces) == 0 {
+				i.Interfaces = []string{"INTERFACE"}
+			}
+			if r, err := d.Render(i, dialect.Options{}); err != nil {
+				fmt.Fprintf(&text, "%s: not expressible: %v\n", i.Name, err)
+			} else {
+				text.WriteString(r.Config)
+			}
+		}
+		all = append(all, commands{d.Title, text.String()})
+	}
+	return all
 }
 
 // reason is a reason to skip points, with its count.
@@ -55,7 +109,7 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 		x := row{Name: name, Reason: why}
 		if m != nil {
 			x.Energy = format("%.4f", objective.Energy(m))
-			x.Throughput, x.Queue, x.Lost = m.Throughput().String(), cells(m), m.Lost
+			x.Throughput, x.Queue, x.Lost = throughput(m), cells(m), m.Lost
 		}
 		for i, w := range p {
 			xoff := "unknown"
@@ -66,6 +120,7 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 		}
 		r.Rows = append(r.Rows, x)
 	}
+	r.Changes = changes(layers, o.Start, o.Best)
 	add("best", o.Best, o.BestMeasurement, "")
 	add("start", o.Start, o.StartMeasurement, "")
 	for _, c := range others {

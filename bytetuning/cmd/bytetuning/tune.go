@@ -191,6 +191,7 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 		return err
 	}
 	r := newReport(t, layers, log.Evaluations, out, &objective, compared)
+	r.Commands = configurations(intents(out.Best, layers, from))
 	if r.Telemetry = overhead(t, target, out.BestMeasurement); r.Telemetry != "" {
 		fmt.Fprintf(p.out, "telemetry  %s\n", r.Telemetry)
 	}
@@ -249,8 +250,7 @@ func (p *program) printOutcome(o *bytetuning.Outcome) {
 		{"start", o.Start, o.StartEnergy, o.StartMeasurement},
 		{"best", o.Best, o.BestEnergy, o.BestMeasurement},
 	} {
-		fmt.Fprintf(p.out, "%-10s f %.4f, %v, queue %v: %v\n", x.name, x.energy, x.m.Throughput(),
-			x.m.Queue(), x.point)
+		fmt.Fprintf(p.out, "%-10s f %.4f, %s: %v\n", x.name, x.energy, performance(x.m), x.point)
 	}
 }
 
@@ -314,12 +314,12 @@ func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []
 }
 
 // progressView shows the progress of a search: a bar on a terminal, otherwise a line for each
-// better point.
+// better point. It shows measurements, because a new record rescales all energies, so that the
+// energy of the best point falls although it is no worse.
 type progressView struct {
-	p    *program
-	bar  *progressbar.ProgressBar
-	best float64
-	at   bytetuning.Point
+	p   *program
+	bar *progressbar.ProgressBar
+	at  bytetuning.Point
 }
 
 func (p *program) progressView(budget int) *progressView {
@@ -338,16 +338,18 @@ func (p *program) progressView(budget int) *progressView {
 
 func (w *progressView) observe(e bytetuning.Progress) {
 	if w.bar != nil {
-		w.bar.Describe(fmt.Sprintf("best f %.4f", e.BestEnergy))
+		if e.BestMeasurement != nil {
+			w.bar.Describe("best " + performance(e.BestMeasurement))
+		}
 		w.bar.Add(1) //nolint:errcheck // a failure to draw the bar does not stop the search
 	}
 	switch {
 	case e.Skipped != "" && !e.Replayed:
 		fmt.Fprintf(w.p.errs, "[%d] skipped %v: %s\n", e.N, e.Point, e.Skipped)
-	case w.bar == nil && !w.at.Equal(e.Best):
-		fmt.Fprintf(w.p.errs, "[%d] best f %.4f: %v\n", e.N, e.BestEnergy, e.Best)
+	case w.bar == nil && e.BestMeasurement != nil && !w.at.Equal(e.Best):
+		fmt.Fprintf(w.p.errs, "[%d] best: %s: %v\n", e.N, performance(e.BestMeasurement), e.Best)
 	}
-	w.best, w.at = e.BestEnergy, e.Best
+	w.at = e.Best
 }
 
 func (w *progressView) close() {

@@ -41,7 +41,7 @@ func (c Cell) Ours(bin, iface, json string) []string {
 	case c.Test == RCPingpong:
 		line = append(line, "-g", strconv.Itoa(gid))
 	default:
-		line = append(line, "-x", strconv.Itoa(gid))
+		line = append(line, "-x", strconv.Itoa(gid+1)) // 0 is the link-local address
 	}
 	line = append(line, c.shared()...)
 	if json != "" && c.Test.Perftest() {

@@ -191,13 +191,13 @@ func TestCommands(t *testing.T) {
 	}{
 		{
 			Cell{WriteBW, Client, UC, IPv4, 4096, 1024, 16, Clean, false, Unconcerned, false},
-			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
 				" -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16 --out_json_file f --cc " +
 				"fixed:rate=3312000 198.18.0.1",
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -n 6 -s 4096 -F -c UC -q 16",
 		}, {
 			Cell{AtomicLat, Server, RC, IPv6, 8, 256, 1, Clean, false, Unconcerned, false},
-			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
+			"bin/roce_atomic_lat -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 2" +
 				" -p 18515 -m 256 -n 200 -F -u 16 --out_json_file f",
 			"ib_atomic_lat -d rxe0 -x 2 -p 18515 -m 256 -n 200 -F -u 16 198.18.0.254",
 		}, {
@@ -230,14 +230,14 @@ func TestCommands(t *testing.T) {
 		},
 		{
 			Cell{WriteBW, Server, RC, IPv4, 4096, 1024, 1, Loss, false, Swift, true},
-			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 0" +
+			"bin/roce_write_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
 				" -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b --out_json_file f " +
 				"--watch_json fl --cc " + swift,
 			"ib_write_bw -d rxe0 -x 1 -p 18515 -m 1024 -D 3 -f 1 -s 4096 -F -u 16 -c RC -q 1 -b " +
 				"198.18.0.254",
 		}, {
 			Cell{SendBW, Server, RC, IPv6, 4096, 1024, 1, MarksLoss, false, DCQCN, false},
-			"bin/roce_send_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 1" +
+			"bin/roce_send_bw -d af_packet:eth0 --ip 198.18.0.101/24 --ip fd18::101/64 -x 2" +
 				" -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 --out_json_file f --cc " +
 				dcqcn,
 			"ib_send_bw -d rxe0 -x 2 -p 18515 -m 1024 -n 250 -s 4096 -F -u 16 -c RC -q 1 " +

@@ -74,11 +74,11 @@ func TestBadFlags(t *testing.T) {
 		"--size 1":    "--size 1B: want 8B to 1MiB",
 		"--samples 1": "--samples 1", "--cc dctcp": "the fluctuation of dctcp is unknown",
 		"--cc swift:base_target=1us": "swift: base_target=1us cannot be given",
-		"--out /nowhere":             "--out: stat /nowhere", "what": "what: want flags alone",
+		"--out /nowhere":             "--out: stat /nowhere", "what": `unexpected argument "what"`,
 		"--what": "unknown flag",
 	} {
 		var errs strings.Builder
-		require.Equal(t, 1, run(strings.Fields(args), io.Discard, &errs), args)
+		require.Equal(t, 2, run(strings.Fields(args), io.Discard, &errs), args)
 		assert.Contains(t, errs.String(), says)
 		assert.True(t, strings.HasPrefix(errs.String(), "fig8: "))
 	}

@@ -8,14 +8,17 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"strings"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 )
 
 const name = "fig8"
@@ -23,40 +26,24 @@ const name = "fig8"
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
 
 func run(args []string, stdout, stderr io.Writer) int {
-	// the polling goroutine never yields its P
-	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
 	s := defaults()
-	err := s.read(args, stdout)
-	if errors.Is(err, pflag.ErrHelp) {
-		return 0
+	c := &cobra.Command{
+		Use: name + " [flags]", Short: "Figure 8 of the PrioPlus paper over DPDK ports",
+		Long: `fig8 lets flows of several virtual priorities share a link in real time, over DPDK
+ports: figure 8 of the PrioPlus paper. One core polls all endpoints and the switch between them.`,
+		Args: cli.NoArgs, Version: cli.Version(eal.Version()),
+		RunE: func(*cobra.Command, []string) error {
+			if err := s.validate(); err != nil {
+				return cli.Usage(err)
+			}
+			// the polling goroutine never yields its P
+			runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
+			return s.show(stdout)
+		},
 	}
-	if err == nil {
-		err = s.show(stdout)
-	}
-	if err == nil {
-		return 0
-	}
-	for l := range strings.Lines(err.Error()) {
-		fmt.Fprintf(stderr, "%s: %s\n", name, strings.TrimRight(l, "\n"))
-	}
-	return 1
-}
-
-func (s *settings) read(args []string, stdout io.Writer) error {
-	f := s.flags()
-	switch err := f.Parse(args); {
-	case errors.Is(err, pflag.ErrHelp):
-		fmt.Fprintf(stdout, "fig8 lets flows of several virtual priorities share a link in real "+
-			"time, over DPDK ports: figure 8 of the\n"+
-			"PrioPlus paper. One core polls all endpoints and the switch between them.\n\n%s",
-			f.FlagUsagesWrapped(110))
-		return err
-	case err != nil:
-		return err
-	case f.NArg() > 0:
-		return fmt.Errorf("%s: want flags alone; see --help", strings.Join(f.Args(), " "))
-	}
-	return s.validate()
+	c.Flags().SortFlags = false
+	c.Flags().AddFlagSet(s.flags())
+	return cli.Run(context.Background(), c, stdout, stderr, args...)
 }
 
 // show measures, runs, prints and draws.
