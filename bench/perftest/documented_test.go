@@ -13,7 +13,8 @@ import (
 
 // documented is a command line of these programs in a code block of the README or of a page. A
 // comment, if there is one, follows after two blanks.
-var documented = regexp.MustCompile(`(?m)^(?: {4}| {8})bin/(roce_\w+_(?:bw|lat)) ([^#\n&]*)(?:#.*|&.*)?$`)
+var documented = regexp.MustCompile(
+	`(?m)^(?: {4}| {8})bin/(roce_\w+_(?:bw|lat)) ([^#\n&]*)(?:#.*|&.*)?$`)
 
 // Every documented command line is valid. Those on loop: run, for at most a fifth of a second.
 func TestDocumentedCommands(t *testing.T) {

@@ -110,8 +110,8 @@ func (p *program) report(stdout, stderr io.Writer) error {
 		return err
 	}
 	if s.TooNoisy() {
-		fmt.Fprintf(stderr, "roce_channels: warning: the hosts are too noisy for these channels: %s\n",
-			s.Advice())
+		fmt.Fprintf(stderr, "roce_channels: warning: the hosts are too noisy for these "+
+			"channels: %s\n", s.Advice())
 	}
 	switch p.json {
 	case "":

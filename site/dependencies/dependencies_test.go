@@ -28,7 +28,9 @@ const (
 // row is a dependency in the table.
 type row struct{ name, licence, why string }
 
-func (r row) String() string { return fmt.Sprintf("| `%s` | %s | %s |\n", r.name, r.licence, r.why) }
+func (r row) String() string {
+	return fmt.Sprintf("| `%s` | %s | %s |\n", r.name, r.licence, r.why)
+}
 
 var (
 	requirement = regexp.MustCompile(`(?m)^\t(\S+) v\S+( // indirect)?$`)
@@ -36,7 +38,7 @@ var (
 )
 
 // Every module that go.mod requires directly, and every package of the site, is in
-// docs/dependencies.md with its licence and a reason. Indirect ones are listed when -update last ran.
+// docs/dependencies.md with its licence and a reason. Indirect ones are listed as of the last -update.
 func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
@@ -65,7 +67,7 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// modules returns the modules of go.mod. The reason of an indirect one is that another needs it.
+// modules returns the modules of go.mod. An indirect one has its reason already: another needs it.
 func modules(t *testing.T) (rows []row) {
 	text, err := os.ReadFile(root + "/go.mod")
 	require.NoError(t, err)

@@ -70,7 +70,8 @@ func walk(suffix string, visit func(name string, text []byte) error) error {
 			if name == "." {
 				return nil
 			}
-			if base := d.Name(); base[0] == '.' || base == "testdata" || name == "bin" {
+			if base := d.Name(); base[0] == '.' || base == "testdata" || base == "node_modules" ||
+				name == "bin" || name == "site/content" {
 				return fs.SkipDir
 			}
 			return nil

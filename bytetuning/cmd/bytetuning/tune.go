@@ -315,7 +315,7 @@ func compare(ctx context.Context, t *tuning, target bytetuning.Target, layers []
 
 // progressView shows the progress of a search: a bar on a terminal, otherwise a line for each
 // better point. It shows measurements, because a new record rescales all energies, so that the
-// energy of the best point falls although it is no worse.
+// energy of the best point falls although its performance does not.
 type progressView struct {
 	p   *program
 	bar *progressbar.ProgressBar
