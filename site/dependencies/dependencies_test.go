@@ -38,7 +38,7 @@ var (
 )
 
 // Every module that go.mod requires directly, and every package of the site, is in
-// docs/dependencies.md with its licence and a reason. Indirect ones are listed as of the last -update.
+// docs/dependencies.md with its licence and a reason. Indirect ones are as of the last -update.
 func TestDependencies(t *testing.T) {
 	text, err := os.ReadFile(page)
 	require.NoError(t, err)
