@@ -279,11 +279,7 @@ func (h *Host) start(o Options) error {
 		if h.steered != nil {
 			steered = h.steered[i]
 		}
-		var asleep *atomic.Uint32
-		if i == 0 {
-			asleep = o.Asleep
-		}
-		w, err := startWorker(ep, steered, core, o.Idle, asleep)
+		w, err := startWorker(ep, steered, core, o.Idle, o.asleepOf(i))
 		if err != nil {
 			return err
 		}
@@ -358,6 +354,14 @@ func (h *Host) manageFromStart(ep *transport.Endpoint, wanted bool) (*cm, error)
 		return nil, err
 	}
 	return m, ep.Setup().Manage(m.machine)
+}
+
+// asleepOf returns the word of endpoint i, nil for none.
+func (o *Options) asleepOf(i int) *atomic.Uint32 {
+	if i > 0 {
+		return nil
+	}
+	return o.Asleep
 }
 
 // endpointSeed returns the seed of endpoint i. It is 0 only without a seed.
