@@ -3,7 +3,7 @@ package fabric
 import "fmt"
 
 // RailOptimised is the network of a cluster of servers with several accelerators, each with its own
-// NIC. The NICs of one rank in their servers form a rail, with a switch of its own in every group of
+// NIC. The NICs of one rank in their servers form a rail. A rail has a switch in every group of
 // servers, so that collective operations between them cross one switch. Spine switches link the
 // rails and the groups. The host of accelerator r in server s has the index s*Rails+r.
 type RailOptimised struct {
