@@ -32,6 +32,7 @@ type Conn struct {
 	requestedAt units.Time // arrival of its REQ
 	heapIndex   int        // position in the heap of deadlines, -1 for none
 	listener    *listener  // listener whose backlog it is in
+	lookup      *Lookup    // it is no connection but the exchange of a lookup
 
 	// Context is for use by the program.
 	Context any
@@ -45,6 +46,9 @@ func (c *Conn) Peer() netip.Addr { return c.peer }
 
 // Request returns the REQ of the connection.
 func (c *Conn) Request() REQ { return c.req }
+
+// Response returns the REP of the connection.
+func (c *Conn) Response() REP { return c.rep }
 
 // Accept replies to a ConnectRequest with a REP. The queue pair must be in RTR, with the attributes
 // of QPAttr.

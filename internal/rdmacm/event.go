@@ -15,22 +15,28 @@ const (
 	Unreachable                      // no answer from the peer, or none from the program in time
 	// Disconnected: by either side; Reason is not 0 if the peer rejected an established connection.
 	Disconnected
-	TimewaitExit // the queue pair number may be reused
+	TimewaitExit   // the queue pair number may be reused
+	LookupRequest  // passive: Answer
+	LookupResponse // active: Answer has the queue pair, or says why there is none
 )
 
 func (k EventKind) String() string {
 	names := [...]string{"CONNECT_REQUEST", "CONNECT_RESPONSE", "ESTABLISHED", "REJECTED",
-		"UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT"}
+		"UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT", "LOOKUP_REQUEST", "LOOKUP_RESPONSE"}
 	if int(k) < len(names) {
 		return names[k]
 	}
 	return fmt.Sprintf("EventKind(%d)", uint8(k))
 }
 
-// Event is an event of a connection.
+// Event is an event of a connection or a lookup.
 type Event struct {
-	Kind    EventKind
-	Conn    *Conn
-	Reason  Reason
-	Private []byte // of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148
+	Kind   EventKind
+	Conn   *Conn
+	Reason Reason
+	// Private is the data of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148, lookup
+	// 180, answer 136.
+	Private []byte
+	Lookup  *Lookup
+	Answer  *SIDRREP // LookupResponse
 }

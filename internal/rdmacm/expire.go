@@ -13,6 +13,10 @@ func (c *Conn) expire(now units.Time) {
 		c.scheduleExpiry(c.tryTimeout, now)
 		return
 	}
+	if c.lookup != nil {
+		c.lookup.expire()
+		return
+	}
 	switch c.state {
 	case reqSent:
 		c.sendREJ(Timeout, nil)

@@ -155,13 +155,13 @@ func TestGoldenPassive(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	good := Append(nil, transaction, captured()[0])
 	for name, change := range map[string]func([]byte) []byte{
-		"short":                  func(b []byte) []byte { return b[:255] },
-		"long":                   func(b []byte) []byte { return append(b, 0) },
-		"base version":           func(b []byte) []byte { b[0] = 2; return b },
-		"class":                  func(b []byte) []byte { b[1] = 3; return b },
-		"class version":          func(b []byte) []byte { b[2] = 1; return b },
-		"method":                 func(b []byte) []byte { b[3] = 1; return b },
-		"SIDR_REQ, which UD has": func(b []byte) []byte { b[17] = 0x17; return b },
+		"short":         func(b []byte) []byte { return b[:255] },
+		"long":          func(b []byte) []byte { return append(b, 0) },
+		"base version":  func(b []byte) []byte { b[0] = 2; return b },
+		"class":         func(b []byte) []byte { b[1] = 3; return b },
+		"class version": func(b []byte) []byte { b[2] = 1; return b },
+		"method":        func(b []byte) []byte { b[3] = 1; return b },
+		"ClassPortInfo": func(b []byte) []byte { b[17] = 0x01; return b },
 	} {
 		mad := change(bytes.Clone(good))
 		_, _, err := Parse(mad)

@@ -54,6 +54,7 @@ type Machine struct {
 	requests  map[peerID]*Conn   // passive connections
 	peers     map[peerQPN]*Conn  // connections whose peer has proved to own the queue pair
 	halfOpen  map[netip.Addr]int // number of each peer's connections in backlogs
+	lookups   lookups
 	ids       *rand.Rand
 	via       [6]byte // source MAC address of the message being received
 	deadlines deadlines
@@ -74,7 +75,7 @@ func New(c Config) (*Machine, error) {
 	return &Machine{
 		config: c, listeners: map[ServiceID]*listener{}, conns: map[CommID]*Conn{},
 		requests: map[peerID]*Conn{}, peers: map[peerQPN]*Conn{}, halfOpen: map[netip.Addr]int{},
-		ids: rand.New(ids),
+		lookups: lookups{map[CommID]*Lookup{}, map[peerID]*Lookup{}}, ids: rand.New(ids),
 	}, nil
 }
 

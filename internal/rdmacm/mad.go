@@ -29,21 +29,23 @@ const (
 type attribute uint16
 
 const (
-	attrREQ  attribute = 0x10
-	attrMRA  attribute = 0x11
-	attrREJ  attribute = 0x12
-	attrREP  attribute = 0x13
-	attrRTU  attribute = 0x14
-	attrDREQ attribute = 0x15
-	attrDREP attribute = 0x16
-	attrLAP  attribute = 0x19
-	attrAPR  attribute = 0x1a
+	attrREQ     attribute = 0x10
+	attrMRA     attribute = 0x11
+	attrREJ     attribute = 0x12
+	attrREP     attribute = 0x13
+	attrRTU     attribute = 0x14
+	attrDREQ    attribute = 0x15
+	attrDREP    attribute = 0x16
+	attrSIDRREQ attribute = 0x17
+	attrSIDRREP attribute = 0x18
+	attrLAP     attribute = 0x19
+	attrAPR     attribute = 0x1a
 )
 
 // CommID identifies a connection at one of its ends. 0 means none.
 type CommID uint32
 
-// Message is one of *REQ, *MRA, *REJ, *REP, *RTU, *DREQ, *DREP, *LAP and *APR.
+// Message is one of *REQ, *MRA, *REJ, *REP, *RTU, *DREQ, *DREP, *SIDRREQ, *SIDRREP, *LAP and *APR.
 type Message interface {
 	attribute() attribute
 	put(data []byte) // into dataLen zero bytes; values are truncated to their fields
@@ -66,6 +68,10 @@ func newMessage(a attribute) Message {
 		return new(DREQ)
 	case attrDREP:
 		return new(DREP)
+	case attrSIDRREQ:
+		return new(SIDRREQ)
+	case attrSIDRREP:
+		return new(SIDRREP)
 	case attrLAP:
 		return new(LAP)
 	case attrAPR:

@@ -46,6 +46,10 @@ func (m *Machine) ReceiveVia(via [6]byte, local, peer netip.Addr, mad []byte, no
 		} else {
 			m.counters.Unexpected++
 		}
+	case *SIDRREQ:
+		m.receiveSIDRREQ(local, peer, tid, x, now)
+	case *SIDRREP:
+		m.receiveSIDRREP(peer, x)
 	case *LAP:
 		if c := m.find(peer, x.RemoteID, x.LocalID); c != nil && c.state == established {
 			m.reply(local, peer, tid, &APR{LocalID: c.id, RemoteID: c.remote,

@@ -8,12 +8,21 @@ import (
 // ServiceID identifies the service that a REQ addresses (12.7).
 type ServiceID uint64
 
-// portSpaceTCP is librdmacm's RDMA_PS_TCP: the prefix of the RDMA IP CM service and the IP protocol
+// portSpaceTCP and portSpaceUDP are librdmacm's RDMA_PS_TCP and RDMA_PS_UDP: the prefix of the RDMA IP CM service and the IP protocol
 // number (annex A11).
-const portSpaceTCP = 0x0106
+const (
+	portSpaceTCP = 0x0106
+	portSpaceUDP = 0x0111
+)
 
 // TCPService returns the service ID of a port in librdmacm's RDMA_PS_TCP.
 func TCPService(port uint16) ServiceID { return portSpaceTCP<<16 | ServiceID(port) }
+
+// UDPService returns the service ID of a port in librdmacm's RDMA_PS_UDP.
+func UDPService(port uint16) ServiceID { return portSpaceUDP<<16 | ServiceID(port) }
+
+// Port returns the port of a service, and whether it is one of RDMA_PS_UDP.
+func (s ServiceID) Port() (port uint16, udp bool) { return uint16(s), s>>16 == portSpaceUDP }
 
 // ipHeaderLen is the part of a REQ's private data that the RDMA IP CM service uses; the rest is the
 // program's (annex A11).

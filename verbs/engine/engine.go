@@ -29,6 +29,7 @@ type Engine struct {
 	running  sync.WaitGroup
 
 	// What follows belongs to the polling core.
+	cm       cmManager
 	attached []*Session
 	cqs      map[*transport.CompletionQueue]*completionQueue
 	srqs     map[*transport.SharedReceiveQueue]*sharedQueue
@@ -62,7 +63,11 @@ func Open(url string, o goroce.Options) (*Engine, error) {
 			e.gids = append(e.gids, p.Addr())
 		}
 	}
-	if _, err := host.Run(0, e); err != nil {
+	err = e.startCM()
+	if err == nil {
+		_, err = host.Run(0, e)
+	}
+	if err != nil {
 		return nil, errors.Join(err, host.Close())
 	}
 	return e, nil
@@ -118,13 +123,16 @@ func (e *Engine) Close() error {
 func (e *Engine) do(f func(ep *transport.Endpoint)) error { return e.host.Do(0, f) }
 
 // Step implements goroce.Program.
-func (e *Engine) Step(ep *transport.Endpoint, _ units.Time) (busy, done bool) {
+func (e *Engine) Step(ep *transport.Endpoint, now units.Time) (busy, done bool) {
 	for _, s := range e.attached {
 		if s.drain() {
 			busy = true
 		}
 	}
 	if e.deliver() {
+		busy = true
+	}
+	if e.cm.step(ep, now) {
 		busy = true
 	}
 	for ev, ok := ep.PollAsync(); ok; ev, ok = ep.PollAsync() {

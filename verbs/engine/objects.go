@@ -202,7 +202,12 @@ func (s *Session) destroyAH(_ *transport.Endpoint, r *protocol.Handle) (answer, 
 }
 
 // destroyAll destroys what the session has, in the order of dependence.
-func (s *Session) destroyAll() {
+func (s *Session) destroyAll(ep *transport.Endpoint) {
+	for _, o := range s.objects {
+		if c, ok := o.(*cmChannel); ok {
+			s.removeCMChannel(ep, c)
+		}
+	}
 	for _, o := range s.objects {
 		if qp, ok := o.(*queuePair); ok {
 			s.removeQP(qp)

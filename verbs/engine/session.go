@@ -3,6 +3,7 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -62,7 +63,7 @@ func (s *Session) run() {
 			break
 		}
 	}
-	_ = s.engine.do(func(*transport.Endpoint) { s.destroyAll() })
+	_ = s.engine.do(func(ep *transport.Endpoint) { s.destroyAll(ep) })
 	if s.events >= 0 {
 		_ = unix.Close(s.events)
 	}
@@ -163,6 +164,7 @@ func init() {
 		protocol.OpCreateAH:       on((*Session).createAH),
 		protocol.OpDestroyAH:      on((*Session).destroyAH),
 	}
+	maps.Copy(handlers, cmHandlers())
 }
 
 // hello begins the session.

@@ -20,7 +20,11 @@ var layouts = map[string]any{
 	"gr_cq": CQ{}, "gr_create_srq": CreateSRQ{}, "gr_ring": Ring{}, "gr_srq": SRQ{},
 	"gr_modify_srq": ModifySRQ{}, "gr_create_qp": CreateQP{}, "gr_qp": QP{}, "gr_path": Path{},
 	"gr_qp_attr": QPAttr{}, "gr_create_ah": CreateAH{}, "gr_event": Event{}, "gr_cq_head": CQHead{},
-	"gr_cqe": CQE{}, "gr_wqe": WQE{}, "gr_sge": SGE{}, "gr_rqe": RQE{},
+	"gr_cm_addr": CMAddr{}, "gr_cm_create_id": CMCreateID{}, "gr_cm_reported": CMReported{},
+	"gr_cm_handle_value": CMHandleValue{}, "gr_cm_resolve": CMResolve{}, "gr_cm_route": CMRoute{},
+	"gr_cm_param": CMParam{}, "gr_cm_connect": CMConnect{}, "gr_cm_event": CMEvent{},
+	"gr_cm_option": CMOption{},
+	"gr_cqe":       CQE{}, "gr_wqe": WQE{}, "gr_sge": SGE{}, "gr_rqe": RQE{},
 }
 
 // constants are ours by the names that they have in protocol.h.
@@ -32,7 +36,11 @@ var constants = map[string]int{
 	"GR_ARMED_SOLICITED": int(ArmedSolicited), "GR_HELLO": int(OpHello),
 	"GR_DESTROY_AH": int(OpDestroyAH), "GR_CREATE_QP": int(OpCreateQP),
 	"GR_RESIZE_CQ": int(OpResizeCQ), "GR_FIRST_CM_OP": int(FirstCM),
-	"sizeof(struct gr_sge)": SGESize, "sizeof(struct gr_rqe)": RQEBody,
+	"GR_CM_SET_OPTION": int(OpCMSetOption), "GR_MAX_PRIVATE": MaxPrivate,
+	"offsetof(struct gr_cm_event, route)":          40,
+	"offsetof(struct gr_cm_connect, private_data)": 32,
+	"offsetof(struct gr_cm_resolve, source)":       8,
+	"sizeof(struct gr_sge)":                        SGESize, "sizeof(struct gr_rqe)": RQEBody,
 	"offsetof(struct gr_cqe, sequence)":  28,
 	"offsetof(struct gr_qp_attr, path)":  40,
 	"offsetof(struct gr_device, gids)":   72,
@@ -44,7 +52,7 @@ func TestLayouts(t *testing.T) {
 	gcc, err := exec.LookPath("gcc")
 	require.NoError(t, err, "cgo of package dpdk needs it too")
 	var b strings.Builder
-	b.WriteString("#include <stddef.h>\n#include <stdio.h>\n#include \"protocol.h\"\n" +
+	b.WriteString("#include <stddef.h>\n#include <stdio.h>\n#include \"cm_protocol.h\"\n" +
 		"int main(void){\n")
 	for name := range layouts {
 		fmt.Fprintf(&b, "printf(\"%s %%zu\\n\", sizeof(struct %s));\n", name, name)
@@ -56,7 +64,7 @@ func TestLayouts(t *testing.T) {
 	dir := t.TempDir()
 	source, program := filepath.Join(dir, "layout.c"), filepath.Join(dir, "layout")
 	require.NoError(t, os.WriteFile(source, []byte(b.String()), 0o600))
-	out, err := exec.Command(gcc, "-Wall", "-Werror", "-I../libibverbs", "-o", program,
+	out, err := exec.Command(gcc, "-Wall", "-Werror", "-I../librdmacm", "-o", program,
 		source).CombinedOutput()
 	require.NoError(t, err, string(out))
 	out, err = exec.Command(program).Output()
