@@ -34,12 +34,13 @@ binaries:
 	[[ -n $$mains ]] || { echo "no main package to build"; exit 1; }; \
 	mkdir -p bin; set -x; $(GOBUILD) -o bin/ $$mains
 
-verbs: ## libibverbs.so.1 into lib/ and roce_run into bin/: unmodified verbs programs over goroce
+verbs: ## libibverbs.so.1 and librdmacm.so.1 into lib/ and roce_run into bin/: unmodified verbs programs over goroce
 	@scripts/setup verbs
 	@mkdir -p lib bin
 	$(GOBUILD) -buildmode=c-shared -o lib/libgoroce.so ./verbs/libgoroce
 	@rm -f lib/libgoroce.h
 	@$(MAKE) --no-print-directory -C verbs/libibverbs OUT=$(CURDIR)/lib
+	@$(MAKE) --no-print-directory -C verbs/librdmacm OUT=$(CURDIR)/lib
 	$(GOBUILD) -o bin/ ./verbs/roce_run
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md

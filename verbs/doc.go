@@ -1,7 +1,8 @@
 // Package verbs has no code of its own: below it are a drop-in libibverbs.so.1 for unmodified
 // programs, and what stands behind it (docs/verbs-programs.md).
 //
-//	libibverbs  the C library with rdma-core's ABI; librdmacm will stand beside it
+//	libibverbs  the C library with rdma-core's ABI
+//	librdmacm   likewise, on libibverbs: connections by the RDMA CM
 //	protocol    what the library and the engine exchange
 //	engine      executes it on a goroce.Host
 //	libgoroce   the engine as a C library, which libibverbs loads into the program

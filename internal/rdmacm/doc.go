@@ -15,6 +15,10 @@
 //	passive: REQ → ConnectRequest → QPAttr, Accept → REP …… RTU → Established
 //	both:    Disconnect → DREQ …… DREP → Disconnected → TimewaitExit
 //
+// For datagrams there is only a lookup of the peer's queue pair (sidr.go):
+//
+//	Lookup → SIDR_REQ …… LookupRequest → Answer → SIDR_REP …… LookupResponse
+//
 // A Machine belongs to the polling core. The package starts no goroutine, takes no lock and reads
 // no clock. It imports units, secret, transport/wire and the standard library without net, os and
 // time.

@@ -15,6 +15,8 @@ func everyMessage() []Message {
 		&REJ{LocalID: serverID, RemoteID: clientID, Reason: ConsumerReject, Rejected: StageREP,
 			InfoLen: 8},
 		&MRA{LocalID: serverID, RemoteID: clientID, Received: StageREP, ServiceTimeout: 24},
+		&SIDRREQ{RequestID: clientID, PKey: 0xffff, Service: UDPService(7174)},
+		&SIDRREP{RequestID: clientID, QPN: 0x11, QKey: 0x01234567, Service: UDPService(7174)},
 		&LAP{LocalID: serverID, RemoteID: clientID}, &APR{LocalID: serverID, RemoteID: clientID,
 			Status: 2})
 }

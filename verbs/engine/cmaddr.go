@@ -8,7 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/goroce/goroce/internal/endpoint"
+	limits "github.com/goroce/goroce/internal/endpoint"
 	"github.com/goroce/goroce/internal/rdmacm"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
@@ -41,7 +41,7 @@ func parseCMAddr(c *protocol.CMAddr) (netip.AddrPort, error) {
 }
 
 // pathMTU returns the largest path MTU of the port.
-func (e *Engine) pathMTU() units.Bytes { return endpoint.PathMTUFor(e.host.Info(0).MTU) }
+func (e *Engine) pathMTU() units.Bytes { return limits.PathMTUFor(e.host.Info(0).MTU) }
 
 // pathTo describes the path from an address of ours to a peer.
 func (e *Engine) pathTo(local, peer netip.Addr, class uint8) protocol.Path {

@@ -54,7 +54,10 @@ func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transp
 	i = transport.QPInit{Type: kind, PD: pd.ProtectionDomain, SendCQ: sendCQ.CompletionQueue,
 		RecvCQ: recvCQ.CompletionQueue, MaxSendWR: int(r.MaxSendWR), MaxRecvWR: int(r.MaxRecvWR),
 		MaxSendSGE: int(max(r.MaxSendSGE, 1)), MaxRecvSGE: int(max(r.MaxRecvSGE, 1)),
-		MaxInline: int(r.MaxInline), SignalAll: r.SignalAll != 0}
+		SignalAll: r.SignalAll != 0}
+	// all that a slot has room for, as adapters do: programs that ask for none use some
+	i.MaxInline = min(protocol.SendStride(i.MaxSendSGE, int(r.MaxInline))-protocol.WQEBody,
+		limits.MaxInline)
 	if r.SRQ != 0 {
 		srq, err := find[*sharedQueue](s, r.SRQ)
 		if err != nil {
@@ -79,7 +82,7 @@ func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer
 	qp.Context = o
 	reply := &protocol.QP{Number: uint32(qp.Num), MaxSendWR: r.MaxSendWR, MaxRecvWR: r.MaxRecvWR,
 		MaxSendSGE: uint32(init.MaxSendSGE), MaxRecvSGE: uint32(init.MaxRecvSGE),
-		MaxInline: r.MaxInline}
+		MaxInline: uint32(init.MaxInline)}
 	if err := o.makeRings(&init, reply); err != nil {
 		s.removeQP(o)
 		return answer{}, err

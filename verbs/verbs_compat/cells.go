@@ -12,6 +12,12 @@ type cell struct {
 	want string
 	// server and client are arguments of one side. The client's default is localhost.
 	server, client string
+	// clientProgram is the client's, if it is another one than the server's.
+	clientProgram string
+	// cm: the server listens by the RDMA CM, so that only a client can find out when.
+	cm bool
+	// disconnectFails: the server returns an error when its client has disconnected.
+	disconnectFails bool
 }
 
 func (c *cell) name() string {
@@ -42,7 +48,34 @@ func allCells() []cell {
 	all = append(all, cell{suite: "ibverbs-utils", program: "ibv_rc_pingpong", args: "-g 0 -N",
 		want: pingpongRow}, cell{suite: "ibverbs-utils", program: "ibv_xsrq_pingpong",
 		args: "-g 0", want: pingpongRow})
-	return append(all, perftest()...)
+	all = append(all, perftest()...)
+	return append(all, rdmacm()...)
+}
+
+// rdmacm returns the cells of programs that connect by the RDMA CM.
+func rdmacm() (all []cell) {
+	const address = "198.18.0.1"
+	for _, args := range []string{"-v -C 100", "-V -C 20 -S 4096", "-q -C 20"} {
+		all = append(all, cell{suite: "rdmacm-utils", program: "rping", args: args, cm: true,
+			disconnectFails: true, server: "-s -a " + address, client: "-c -a " + address})
+	}
+	for _, c := range []struct{ program, args string }{{"ucmatose", "-c 4 -C 20"},
+		{"ucmatose", "-c 2 -C 20 -m"}, {"udaddy", "-c 4 -C 20"}} {
+		all = append(all, cell{suite: "rdmacm-utils", program: c.program, args: c.args, cm: true,
+			server: "-b " + address, client: "-s " + address, want: "return status 0"})
+	}
+	for _, c := range []struct{ program, client string }{{"rdma_server", "rdma_client"},
+		{"rdma_xserver", "rdma_xclient"}, {"rstream", ""}, {"riostream", ""}} {
+		all = append(all, cell{suite: "rdmacm-utils", program: c.program, cm: true,
+			clientProgram: c.client, client: "-s " + address})
+	}
+	for _, p := range []string{"write", "read", "send", "atomic"} {
+		all = append(all, cell{suite: "perftest", program: "ib_" + p + "_bw", args: "-R -n 500",
+			cm: true, client: address, want: bandwidthRow},
+			cell{suite: "perftest", program: "ib_" + p + "_lat", args: "-R -n 200", cm: true,
+				client: address, want: latencyRow})
+	}
+	return all
 }
 
 // perftest returns the cells of perftest's 8 programs, for each service that a program has.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,20 +40,39 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 		return res
 	}
 	server := r.start(ctx, url, path, append(args, strings.Fields(c.server)...))
-	waitForListener(ctx, server)
-	clientArgs := c.client
-	if clientArgs == "" {
-		clientArgs = "localhost"
-	}
-	client := r.start(ctx, url+",client", path, append(args, strings.Fields(clientArgs)...))
-	res.reason = explain("client", client.wait(), c.want)
+	res.reason = r.client(ctx, &c, url+",client", server)
 	if res.reason != "" {
 		server.stop()
 	}
-	if reason := explain("server", server.wait(), ""); res.reason == "" {
+	reason := explain("server", server.wait(), "")
+	if res.reason == "" && !c.disconnectFails {
 		res.reason = reason
 	}
 	return res
+}
+
+// client runs the client and returns why it failed, or "". One that is too early for a server of
+// the RDMA CM is refused, and runs again.
+func (r *runs) client(ctx context.Context, c *cell, url string, server *process) (reason string) {
+	program := cmp.Or(c.clientProgram, c.program)
+	args := append(strings.Fields(c.args), strings.Fields(cmp.Or(c.client, "localhost"))...)
+	if !c.cm {
+		waitForListener(ctx, server)
+		return explain("client", r.start(ctx, url, program, args).wait(), c.want)
+	}
+	for {
+		reason = explain("client", r.start(ctx, url, program, args).wait(), c.want)
+		if reason == "" {
+			return reason
+		}
+		select {
+		case <-server.ended:
+			return reason
+		case <-ctx.Done():
+			return reason
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // process is one side of a cell.
