@@ -32,7 +32,7 @@ type Conn struct {
 	requestedAt units.Time // arrival of its REQ
 	heapIndex   int        // position in the heap of deadlines, -1 for none
 	listener    *listener  // listener whose backlog it is in
-	lookup      *Lookup    // it is no connection but the exchange of a lookup
+	lookup      *Lookup    // the exchange of a lookup; nil: a connection
 
 	// Context is for use by the program.
 	Context any

@@ -15,14 +15,16 @@ const (
 	Unreachable                      // no answer from the peer, or none from the program in time
 	// Disconnected: by either side; Reason is not 0 if the peer rejected an established connection.
 	Disconnected
-	TimewaitExit   // the queue pair number may be reused
-	LookupRequest  // passive: Answer
-	LookupResponse // active: Answer has the queue pair, or says why there is none
+	TimewaitExit  // the queue pair number may be reused
+	LookupRequest // passive: Answer
+	// LookupResponse: active; Answer has the queue pair, or the reason why there is none.
+	LookupResponse
 )
 
 func (k EventKind) String() string {
 	names := [...]string{"CONNECT_REQUEST", "CONNECT_RESPONSE", "ESTABLISHED", "REJECTED",
-		"UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT", "LOOKUP_REQUEST", "LOOKUP_RESPONSE"}
+		"UNREACHABLE", "DISCONNECTED", "TIMEWAIT_EXIT", "LOOKUP_REQUEST",
+		"LOOKUP_RESPONSE"}
 	if int(k) < len(names) {
 		return names[k]
 	}
@@ -34,8 +36,8 @@ type Event struct {
 	Kind   EventKind
 	Conn   *Conn
 	Reason Reason
-	// Private is the data of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148, lookup
-	// 180, answer 136.
+	// Private is the data of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148,
+	// lookup 180, answer 136.
 	Private []byte
 	Lookup  *Lookup
 	Answer  *SIDRREP // LookupResponse

@@ -8,8 +8,8 @@ import (
 // ServiceID identifies the service that a REQ addresses (12.7).
 type ServiceID uint64
 
-// portSpaceTCP and portSpaceUDP are librdmacm's RDMA_PS_TCP and RDMA_PS_UDP: the prefix of the RDMA IP CM service and the IP protocol
-// number (annex A11).
+// portSpaceTCP and portSpaceUDP are librdmacm's RDMA_PS_TCP and RDMA_PS_UDP: the prefix of the RDMA
+// IP CM service and the IP protocol number (annex A11).
 const (
 	portSpaceTCP = 0x0106
 	portSpaceUDP = 0x0111

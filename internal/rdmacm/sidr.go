@@ -48,7 +48,7 @@ func (m *SIDRREQ) get(b []byte) {
 	copy(m.Private[:], b[16:])
 }
 
-// SIDRREP answers a SIDRREQ (12.11.1.2).
+// SIDRREP is the response to a SIDRREQ (12.11.1.2).
 type SIDRREP struct {
 	RequestID CommID
 	Status    LookupStatus
@@ -156,8 +156,8 @@ func (l *Lookup) Cancel() {
 	l.remove()
 }
 
-// Answer answers a LookupRequest; of the answer, the status, the queue pair and the private data
-// matter.
+// Answer replies to a LookupRequest, with the status, the queue pair, its key and the private data
+// of rep.
 func (l *Lookup) Answer(rep SIDRREP) error {
 	if err := l.conn.requireState("answer", reqRcvd); err != nil {
 		return err
@@ -189,7 +189,7 @@ func (l *Lookup) expire() {
 	l.remove()
 }
 
-// receiveSIDRREQ handles a peer's lookup. After the answer nothing is kept: a repeated request is a
+// receiveSIDRREQ handles a peer's lookup. After the reply nothing is kept: a repeated request is a
 // new one, as with Linux.
 func (m *Machine) receiveSIDRREQ(local, peer netip.Addr, tid uint64, req *SIDRREQ, now units.Time) {
 	key := peerID{peer, req.RequestID}

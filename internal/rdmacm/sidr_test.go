@@ -70,7 +70,7 @@ func TestLookupRefused(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, LookupNoService, ev.Answer.Status)
 
-	// nobody answers
+	// no response
 	_, err = client.Lookup(target, 0)
 	require.NoError(t, err)
 	now := units.Time(0)

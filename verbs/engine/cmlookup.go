@@ -64,7 +64,7 @@ func (id *cmID) connectLookup(ep *transport.Endpoint, private []byte) (err error
 	return err
 }
 
-// answerLookup answers a peer's lookup with a queue pair of the program.
+// answerLookup replies to a peer's lookup with a queue pair of the program.
 func (id *cmID) answerLookup(rep rdmacm.SIDRREP, private []byte) error {
 	if id.lookup == nil || len(private) > rdmacm.MaxAnswerPrivate {
 		return transport.ErrInvalid

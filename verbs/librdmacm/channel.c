@@ -140,6 +140,17 @@ static int take(struct cma_event *e, const struct gr_cm_event *m)
 	return 0;
 }
 
+/*
+ * wait_for_end is where a thread stays that waits for the events of a channel while another
+ * destroys it. With the kernel it stays in write(2). Programs such as rping end in that state, and
+ * would take an error for one of their connection.
+ */
+static void wait_for_end(void)
+{
+	for (;;)
+		pause();
+}
+
 int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event **event)
 {
 	struct cma_channel *c = (struct cma_channel *)channel;
@@ -156,10 +167,10 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	int err;
 	do {
 		ssize_t n = recv(channel->fd, &byte, 1, 0);
-		err = n < 0 ? errno : n == 0 ? ENODEV : 0; /* 0: the engine is gone */
-		if (!err)
-			err = cma_call(GR_CM_GET_EVENT, &h, sizeof(h), &m, sizeof(m));
-		else
+		err = n < 0 ? errno : cma_call(GR_CM_GET_EVENT, &h, sizeof(h), &m, sizeof(m));
+		if (n == 0 && err == EINVAL)
+			wait_for_end();
+		if (n <= 0)
 			break;
 		if (!err && (err = take(e, &m))) {
 			acknowledge(e->counted);
@@ -168,7 +179,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	} while (err == EAGAIN);
 	if (err) {
 		free(e);
-		return fail(err);
+		return fail(err == EIO ? ENODEV : err); /* the engine is gone */
 	}
 	*event = &e->event;
 	return 0;

@@ -1,7 +1,14 @@
 /* Connections. */
 #include "cma.h"
 
-enum { MAX_REQUEST = 56, MAX_LOOKUP = 180, MAX_REPLY = 196, MAX_LOOKUP_REPLY = 136, MAX_REJECT = 148 };
+/* The most private data of each message. */
+enum {
+	MAX_REQUEST = 56,
+	MAX_LOOKUP = 180,
+	MAX_REPLY = 196,
+	MAX_LOOKUP_REPLY = 136,
+	MAX_REJECT = 148,
+};
 
 /* check reports whether the device has what a program asks for. */
 static int check(struct rdma_cm_id *id, const struct rdma_conn_param *p)
@@ -140,7 +147,7 @@ int rdma_notify(struct rdma_cm_id *id, enum ibv_event_type event)
 	return fail(cma_call(GR_CM_NOTIFY, &r, sizeof(r), NULL, 0));
 }
 
-/* Enhanced connection establishment is the vendors' negotiation of options, of which we have none. */
+/* Enhanced connection establishment negotiates options of vendors, of which we have none. */
 int rdma_set_local_ece(struct rdma_cm_id *id, struct ibv_ece *ece)
 {
 	(void)id;

@@ -1,4 +1,4 @@
-/* Endpoints: IDs from the results of rdma_getaddrinfo, and the requests of a synchronous listener. */
+/* IDs from the results of rdma_getaddrinfo, and the requests of a synchronous listener. */
 #include "cma.h"
 
 static int keep_attr(struct cma_id *p, struct ibv_pd *pd, const struct ibv_qp_init_attr *attr)

@@ -37,7 +37,7 @@ var constants = map[string]int{
 	"GR_DESTROY_AH": int(OpDestroyAH), "GR_CREATE_QP": int(OpCreateQP),
 	"GR_RESIZE_CQ": int(OpResizeCQ), "GR_FIRST_CM_OP": int(FirstCM),
 	"GR_CM_SET_OPTION": int(OpCMSetOption), "GR_MAX_PRIVATE": MaxPrivate,
-	"offsetof(struct gr_cm_event, route)":          40,
+	"offsetof(struct gr_cm_event, route)":          36,
 	"offsetof(struct gr_cm_connect, private_data)": 32,
 	"offsetof(struct gr_cm_resolve, source)":       8,
 	"sizeof(struct gr_sge)":                        SGESize, "sizeof(struct gr_rqe)": RQEBody,
