@@ -168,7 +168,7 @@ int rdma_get_cm_event(struct rdma_event_channel *channel, struct rdma_cm_event *
 	do {
 		ssize_t n = recv(channel->fd, &byte, 1, 0);
 		err = n < 0 ? errno : cma_call(GR_CM_GET_EVENT, &h, sizeof(h), &m, sizeof(m));
-		if (n == 0 && err == EINVAL)
+		if (n >= 0 && err == EINVAL)
 			wait_for_end();
 		if (n <= 0)
 			break;
