@@ -34,10 +34,10 @@ var fig10cd = &experiment.Experiment{
 		}))
 		inter := testbedOf(r, testbedToCC, interRack)
 		r.Note("util-order", "across racks 16 hosts of 25 Gb/s share 200 Gb/s, which DCQCN keeps "+
-			"full with PFC, by %.0f PAUSEs. ToCC reserves %.1f %% for tokens, of which %.2f arrive "+
-			"for each that data needs, because receivers repeat those that wait "+
-			"long", testbedOf(r, testbedDCQCN,
-			interRack).pauses(), 100*testbedShare(), inter.mean("tokens"))
+			"full with PFC, by %.0f PAUSEs. ToCC reserves %.1f %% for tokens, of which %.2f "+
+			"arrive for each that data needs, because receivers repeat those that wait long",
+			testbedOf(r, testbedDCQCN, interRack).pauses(), 100*testbedShare(),
+			inter.mean("tokens"))
 		many := slices.Concat(testbedOf(r, testbedToCC, intraRack).all("latency"),
 			testbedOf(r, testbedToCC, interRack).all("latency"))
 		r.Claim("faster-than-all",
