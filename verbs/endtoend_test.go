@@ -75,3 +75,30 @@ func TestPingpong(t *testing.T) {
 	require.Contains(t, string(out), "200 iters in")
 	require.Contains(t, output.String(), "200 iters in")
 }
+
+// Two processes of rping connect by the RDMA CM, and read and write each other's memory.
+func TestRping(t *testing.T) {
+	const name = "rping"
+	dir := library(t)
+	if _, err := os.Stat(filepath.Join(dir, "librdmacm.so.1")); err != nil {
+		t.Skipf("%v; 'make verbs' builds it", err)
+	}
+	if _, err := exec.LookPath(name); err != nil {
+		t.Skipf("%v; 'scripts/setup verbs' installs it", err)
+	}
+	ctx, url := testContext(t), "memif:"+filepath.Join(t.TempDir(), "v.sock")
+	args := strings.Fields("-v -C 50 -a 198.18.0.1")
+	server := program(ctx, dir, url, name, append(args, "-s")...)
+	var output strings.Builder
+	server.Stdout, server.Stderr = &output, &output
+	require.NoError(t, server.Start())
+	var out []byte
+	require.Eventually(t, func() bool { // until the server listens
+		var err error
+		out, err = program(ctx, dir, url+",client", name, append(args, "-c")...).CombinedOutput()
+		return err == nil
+	}, 40*time.Second, 200*time.Millisecond, "%s%s", &output, out)
+	_ = server.Wait() // its exit status is an error when its client has disconnected
+	require.Contains(t, string(out), "ping data: rdma-ping-49")
+	require.Contains(t, output.String(), "server ping data: rdma-ping-49")
+}

@@ -55,9 +55,8 @@ func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transp
 		RecvCQ: recvCQ.CompletionQueue, MaxSendWR: int(r.MaxSendWR), MaxRecvWR: int(r.MaxRecvWR),
 		MaxSendSGE: int(max(r.MaxSendSGE, 1)), MaxRecvSGE: int(max(r.MaxRecvSGE, 1)),
 		SignalAll: r.SignalAll != 0}
-	// all that a slot has room for, as adapters do: programs that ask for none use some
-	i.MaxInline = min(protocol.SendStride(i.MaxSendSGE, int(r.MaxInline))-protocol.WQEBody,
-		limits.MaxInline)
+	// at least what the smallest slot has room for: rdma_xclient asks for none, and sends 16 bytes
+	i.MaxInline = min(max(int(r.MaxInline), protocol.WQESize-protocol.WQEBody), limits.MaxInline)
 	if r.SRQ != 0 {
 		srq, err := find[*sharedQueue](s, r.SRQ)
 		if err != nil {
