@@ -116,34 +116,34 @@ func (t *tracer) onResponse(qp *QueuePair, op wire.Opcode, psn wire.PSN, size ui
 
 // onReceived records a packet of the peer, before it is handled.
 func (t *tracer) onReceived(qp *QueuePair, p *wire.Packet) {
-	info := p.Op.Info()
+	if p.Op == wire.RCAck || p.Op == wire.XACK {
+		t.onAckPacket(qp, p)
+		return
+	}
 	op := p.Op
 	if op == wire.XDATA {
 		op = p.Inner()
-		info = op.Info()
 	}
-	switch {
-	case p.Op == wire.RCAck || p.Op == wire.XACK:
-		t.onAckPacket(qp, p)
-		return
-	case info.Kind == wire.Extension || info.Kind == wire.CNPKind:
+	info := op.Info()
+	if info.Kind == wire.Extension || info.Kind == wire.CNPKind {
 		return // recorded where it is accepted
 	}
-	ev := trace.Event{Kind: trace.PacketReceived, Op: op, PSN: p.PSN,
-		Bytes: units.Bytes(p.End - p.PayloadOff)}
+	var order trace.Reason
 	if info.Request && qp.Type == RC {
 		switch expected := qp.rcv.expected(); {
 		case p.PSN.Before(expected):
-			ev.Reason = trace.Duplicate
+			order = trace.Duplicate
 		case p.PSN != expected:
-			ev.Reason = trace.OutOfOrder
+			order = trace.OutOfOrder
 		}
 	}
+	if order == trace.NoReason && !t.ring.Samples(p.PSN) {
+		return
+	}
+	ev := trace.Event{Kind: trace.PacketReceived, Op: op, PSN: p.PSN, Reason: order,
+		Bytes: units.Bytes(p.End - p.PayloadOff)}
 	if p.ECN == wire.ECNCE {
 		ev.Flags = trace.CE
-	}
-	if ev.Reason == trace.NoReason && !t.ring.Samples(p.PSN) {
-		return
 	}
 	ev.Packets, ev.Total = qp.rcv.receivedSoFar()
 	t.record(qp, &ev)
@@ -152,13 +152,13 @@ func (t *tracer) onReceived(qp *QueuePair, p *wire.Packet) {
 // onAckPacket records a NAK. What an ACK acknowledges is recorded when it is known.
 func (t *tracer) onAckPacket(qp *QueuePair, p *wire.Packet) {
 	s := p.AETH().Syndrome
-	ev := trace.Event{Kind: trace.NAKReceived, PSN: p.PSN}
-	switch {
-	case s.IsAck():
+	if s.IsAck() {
 		return
-	case s.IsRNR():
-		ev.Reason, ev.Delay = trace.NAKNotReady, wire.RNRTimer(s.Code())
-	default:
+	}
+	ev := trace.Event{Kind: trace.NAKReceived, PSN: p.PSN, Reason: trace.NAKNotReady}
+	if s.IsRNR() {
+		ev.Delay = wire.RNRTimer(s.Code())
+	} else {
 		ev.Reason = nakReason(s.Code())
 	}
 	t.record(qp, &ev)
@@ -174,14 +174,15 @@ func nakReason(code uint8) trace.Reason {
 
 // onAckSent records an ACK or NAK that leaves.
 func (t *tracer) onAckSent(qp *QueuePair, s wire.Syndrome, psn wire.PSN) {
+	if s.IsAck() && !t.ring.Samples(psn) {
+		return
+	}
 	ev := trace.Event{Kind: trace.AckSent, PSN: psn}
 	switch {
 	case s.IsRNR():
 		ev.Reason = trace.NAKNotReady
 	case !s.IsAck():
 		ev.Reason = nakReason(s.Code())
-	case !t.ring.Samples(psn):
-		return
 	}
 	t.record(qp, &ev)
 }
