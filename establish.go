@@ -1,6 +1,7 @@
 package goroce
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,8 @@ func (h *Host) dialUntil(ctx context.Context, again func(error) bool,
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(h.life, func() { cancel(context.Cause(h.life)) })()
-	if err := h.alive(); err != nil {
-		cancel(err)
+	if err := cmp.Or(context.Cause(h.life), h.alive()); err != nil {
+		cancel(err) // AfterFunc cancels only later
 	}
 	for {
 		c, err := dial(ctx)

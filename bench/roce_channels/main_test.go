@@ -36,12 +36,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// measure runs the program and returns its output.
+// measure runs the program and returns its output. A busy machine is too noisy for narrow channels,
+// and the program warns of it.
 func measure(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
 	require.Zero(t, newProgram().Run(t.Context(), args, &out, &errs), errs.String())
-	require.Empty(t, errs.String())
+	for line := range strings.Lines(errs.String()) {
+		require.Contains(t, line, "roce_channels: warning: the hosts are too noisy")
+	}
 	return out.String()
 }
 
