@@ -29,7 +29,16 @@ func TestOffload(t *testing.T) {
 		} {
 			t.Run(driver+" "+c.test.Name()+" "+c.args, func(t *testing.T) {
 				args := append(strings.Fields(c.args), "--offload", driver, "--data_validation")
-				require.Contains(t, succeed(t, c.test, args...), " offload "+driver+": ")
+				o := do(t, c.test, args...)
+				for range 4 { // an agent whose processor others have is silent for 100 ms
+					if !strings.Contains(o.errors, "its agent is silent") {
+						break
+					}
+					o = do(t, c.test, args...)
+				}
+				require.Zero(t, o.code, "%s: %s", strings.Join(args, " "), o.errors)
+				require.Empty(t, o.errors)
+				require.Contains(t, o.out, " offload "+driver+": ")
 			})
 		}
 	}
