@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// doze lets a thread sleep for a moment, from which others can wake it. That takes some 5 µs, and a
-// goroutine that waits in the Go scheduler 20 to 70 µs if its waker is a polling core: that never
-// releases its P, and a thread that would steal the goroutine from it first sleeps for 3 µs, plus
-// its timer slack.
+// doze lets a thread sleep for a moment, from which others can wake it. That takes some 5 µs,
+// and a goroutine that waits in the Go scheduler 20 to 70 µs if its waker is a polling core:
+// that never releases its P, and a thread that would steal the goroutine from it first sleeps for
+// 3 µs, plus its timer slack.
 type doze struct {
 	own    atomic.Uint32
 	shared *atomic.Uint32 // in memory that other processes map; nil: own

@@ -280,7 +280,7 @@ func TestServer(t *testing.T) {
 	assert.Contains(t, body, t.Name())
 }
 
-// A polling core that does not answer is reported, and does not block the report.
+// A polling core that does not run is reported, and does not block the report.
 func TestUnhealthy(t *testing.T) {
 	c := connect(t, "")
 	s, err := Listen("127.0.0.1:0", Options{})

@@ -26,7 +26,7 @@ type Server struct {
 }
 
 const (
-	// answerTime is how long a polling core may take to answer /healthz.
+	// answerTime is the longest time that /healthz waits for a polling core.
 	answerTime = time.Second
 	// maxScrapes is how many scrapes may run at a time.
 	maxScrapes = 4

@@ -56,7 +56,7 @@ func perftestFlags(t *testing.T) map[string][]string {
 	return flags
 }
 
-// The list in testdata is that of the installed perftest.
+// The list in testdata agrees with the installed perftest's help.
 func TestPerftestFlagList(t *testing.T) {
 	if _, err := exec.LookPath("ib_write_bw"); err != nil {
 		t.Skip("perftest is not installed (scripts/setup); the other tests use " + flagList)

@@ -37,7 +37,7 @@ type Event struct {
 	Conn   *Conn
 	Reason Reason
 	// Private is the data of the peer's program, zero-padded: REQ 56 bytes, REP 196, REJ 148,
-	// lookup 180, answer 136.
+	// SIDR REQ 180, SIDR REP 136.
 	Private []byte
 	Lookup  *Lookup
 	Answer  *SIDRREP // LookupResponse
