@@ -16,6 +16,10 @@ type cell struct {
 	clientProgram string
 	// cm: the server listens by the RDMA CM, so that only a client can find out when.
 	cm bool
+	// endless: the server serves one client after another, and is ended.
+	endless bool
+	// copies: the client copies its own program to the file DIR/copy.
+	copies bool
 	// disconnectFails: the server returns an error when its client has disconnected.
 	disconnectFails bool
 }
@@ -65,10 +69,11 @@ func rdmacm() (all []cell) {
 			server: "-b " + address, client: "-s " + address, want: "return status 0"})
 	}
 	for _, c := range []struct{ program, client string }{{"rdma_server", "rdma_client"},
-		{"rdma_xserver", "rdma_xclient"}, {"rstream", ""}, {"riostream", ""}} {
+		{"rdma_xserver", "rdma_xclient"}} {
 		all = append(all, cell{suite: "rdmacm-utils", program: c.program, cm: true,
 			clientProgram: c.client, client: "-s " + address})
 	}
+	all = append(all, rsockets(address)...)
 	for _, p := range []string{"write", "read", "send", "atomic"} {
 		all = append(all, cell{suite: "perftest", program: "ib_" + p + "_bw", args: "-R -n 500",
 			cm: true, client: address, want: bandwidthRow},
@@ -76,6 +81,20 @@ func rdmacm() (all []cell) {
 				client: address, want: latencyRow})
 	}
 	return all
+}
+
+// rsockets returns the cells of programs that use librdmacm's sockets: blocking, with rpoll, and
+// with data that are verified.
+func rsockets(address string) (all []cell) {
+	for _, p := range []string{"rstream", "riostream"} {
+		for _, args := range []string{"-S 4096 -C 200", "-T b -T v -S 65536 -C 100",
+			"-T a -S 65536 -C 100", "-T n -S 64 -C 1000"} {
+			all = append(all, cell{suite: "rdmacm-utils", program: p, args: args, cm: true,
+				client: "-s " + address, want: `(?m)^custom `})
+		}
+	}
+	return append(all, cell{suite: "rdmacm-utils", program: "rcopy", cm: true, endless: true,
+		copies: true, client: "/usr/bin/rcopy " + address + ":DIR/copy", want: "bytes in"})
 }
 
 // perftest returns the cells of perftest's 8 programs, for each service that a program has.

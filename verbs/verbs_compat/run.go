@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -41,11 +42,14 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 	}
 	server := r.start(ctx, url, path, append(args, strings.Fields(c.server)...))
 	res.reason = r.client(ctx, &c, url+",client", server)
-	if res.reason != "" {
+	if res.reason == "" && c.copies {
+		res.reason = compare(path, filepath.Join(r.dir, "copy"))
+	}
+	if res.reason != "" || c.endless {
 		server.stop()
 	}
 	reason := explain("server", server.wait(), "")
-	if res.reason == "" && !c.disconnectFails {
+	if res.reason == "" && !c.disconnectFails && !c.endless {
 		res.reason = reason
 	}
 	return res
@@ -55,7 +59,8 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 // the RDMA CM is refused, and runs again.
 func (r *runs) client(ctx context.Context, c *cell, url string, server *process) (reason string) {
 	program := cmp.Or(c.clientProgram, c.program)
-	args := append(strings.Fields(c.args), strings.Fields(cmp.Or(c.client, "localhost"))...)
+	client := strings.ReplaceAll(cmp.Or(c.client, "localhost"), "DIR", r.dir)
+	args := append(strings.Fields(c.args), strings.Fields(client)...)
 	if !c.cm {
 		waitForListener(ctx, server)
 		return explain("client", r.start(ctx, url, program, args).wait(), c.want)
@@ -73,6 +78,22 @@ func (r *runs) client(ctx context.Context, c *cell, url string, server *process)
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
+}
+
+// compare returns how a copy differs from a file, or "".
+func compare(file, copied string) string {
+	want, err := os.ReadFile(file)
+	if err != nil {
+		return err.Error()
+	}
+	got, err := os.ReadFile(copied)
+	if err != nil {
+		return err.Error()
+	}
+	if !bytes.Equal(got, want) {
+		return fmt.Sprintf("the copy of %s has %d bytes and is not the same", file, len(got))
+	}
+	return ""
 }
 
 // process is one side of a cell.
