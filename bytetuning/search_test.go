@@ -288,3 +288,34 @@ func TestFluidTarget(t *testing.T) {
 	}
 	assert.ErrorContains(t, f.Apply(t.Context(), Point{}), "watermarks for 0 layers")
 }
+
+// TestBestNeverGetsWorse checks each change of the best point: by the records at that time it is
+// better than the one before, although the energies of all points fall with every new record.
+func TestBestNeverGetsWorse(t *testing.T) {
+	for seed := range uint64(5) {
+		f, err := NewFluid("8x40G")
+		require.NoError(t, err)
+		start := Point{{Kmin: 5000, Kmax: 200_000, Pmax: 1, Headroom: 20_000, Alpha: 3}}
+		o := NewObjective()
+		tuner, err := New("random", Problem{Layers: f.Layers(), Start: start, Energy: o.Energy,
+			Seed: seed})
+		require.NoError(t, err)
+		var before *Measurement
+		changes, fell := 0, false
+		energy := 0.
+		s := &Search{Target: f, Tuner: tuner, Objective: o, Start: start, Budget: 60,
+			Each: func(p Progress) {
+				if before != nil && p.BestMeasurement != before {
+					changes++
+					require.Greater(t, o.Energy(p.BestMeasurement), o.Energy(before))
+				}
+				fell = fell || p.BestEnergy < energy
+				before, energy = p.BestMeasurement, p.BestEnergy
+			}}
+		out, err := s.Run(t.Context())
+		require.NoError(t, err)
+		require.NotZero(t, changes)
+		require.GreaterOrEqual(t, out.BestEnergy, out.StartEnergy)
+		require.True(t, fell, "records were found")
+	}
+}

@@ -132,15 +132,19 @@ func (s shell) save(ctx context.Context) ([]byte, error) {
 	return s.Run(ctx, procedures[s.dialect].save, nil)
 }
 
-// enter enters a configuration. A refusal in any line of the output is an error.
+// enter enters a configuration, permanently.
 func (s shell) enter(ctx context.Context, config string) error {
 	p := procedures[s.dialect]
-	text := config
 	if p.load == "" {
 		lines := append(append([]string{}, p.before...), strings.TrimRight(config, "\n"))
-		text = strings.Join(append(lines, p.after...), "\n") + "\n"
+		config = strings.Join(append(lines, p.after...), "\n") + "\n"
 	}
-	out, err := s.Run(ctx, p.load, []byte(text))
+	return s.run(ctx, p.load, config)
+}
+
+// run runs a command. A refusal in any line of the output is an error.
+func (s shell) run(ctx context.Context, command, input string) error {
+	out, err := s.Run(ctx, command, []byte(input))
 	if err != nil {
 		return err
 	}

@@ -1,11 +1,12 @@
 // Package live makes real switches the target of a tuner: it configures watermarks over SSH in the
-// switch's dialect (SONiC also over gNMI), and measures over gNMI (OpenConfig).
+// switch's dialect (SONiC also over gNMI), and subscribes to queues over gNMI (OpenConfig).
 //
 // A fleet is a YAML file:
 //
 //	settle: 10s                  # between a change and its measurement
 //	period: 30s                  # of a measurement
 //	poll: 1s
+//	confirm: 5m                  # the switches undo what is not confirmed by then
 //	switches:
 //	  - name: tor1
 //	    layer: tor
@@ -22,6 +23,9 @@
 //	    priority: 3
 //	    queue: 3
 //	    chip: {cell: 256B, buffer: 32MiB, ports: 32}
+//
+// Every point is on trial, by the switch's own confirmed commit or a timer on the switch: Confirm
+// keeps it, Revert ends it, and without either the switch goes back by itself.
 //
 // The configuration of every switch is saved before the first change. Rollback loads it on SONiC;
 // on other switches it enters the undo of our configuration and the saved lines that ours replaced.

@@ -19,7 +19,9 @@ import (
 // Fleet is a set of switches that are tuned together.
 type Fleet struct {
 	Settle, Period, Poll units.Duration
-	Switches             []*Switch
+	// Confirm is the time after which the switches undo a point that is not confirmed.
+	Confirm  units.Duration
+	Switches []*Switch
 }
 
 // Switch is a member of a fleet.
@@ -53,12 +55,16 @@ type GNMI struct {
 	Insecure bool   `yaml:"insecure"` // without TLS
 	// User is sent as metadata, with the password of $BYTETUNING_GNMI_PASSWORD.
 	User string `yaml:"user"`
+	// Mode is that of the subscriptions: sample (the default) at the poll interval, or on_change
+	// with the poll interval as the heartbeat.
+	Mode string `yaml:"mode"`
 }
 
 type fleetFile struct {
 	Settle   string       `yaml:"settle"`
 	Period   string       `yaml:"period"`
 	Poll     string       `yaml:"poll"`
+	Confirm  string       `yaml:"confirm"`
 	Switches []switchFile `yaml:"switches"`
 }
 
@@ -97,7 +103,7 @@ func ParseFleet(text []byte) (*Fleet, error) {
 		name, text string
 		into       *units.Duration
 	}{{"settle", f.Settle, &fleet.Settle}, {"period", f.Period, &fleet.Period},
-		{"poll", f.Poll, &fleet.Poll}} {
+		{"poll", f.Poll, &fleet.Poll}, {"confirm", f.Confirm, &fleet.Confirm}} {
 		if t.text == "" {
 			continue
 		}
@@ -113,6 +119,9 @@ func ParseFleet(text []byte) (*Fleet, error) {
 			"more, poll 1ms or more, period two polls to a day",
 			fleet.Settle, fleet.Period, fleet.Poll)
 	}
+	if err := fleet.checkConfirm(); err != nil {
+		return nil, err
+	}
 	if len(f.Switches) == 0 {
 		return nil, errors.New("live: fleet: no switches")
 	}
@@ -127,6 +136,23 @@ func ParseFleet(text []byte) (*Fleet, error) {
 		fleet.Switches = append(fleet.Switches, s)
 	}
 	return fleet, nil
+}
+
+// longestTrial is that of NX-OS and VRP.
+const longestTrial = 65_535 * units.Second
+
+// checkConfirm checks the time of a trial, or sets it: a point is measured twice before it is
+// confirmed, and every switch has to be reached.
+func (f *Fleet) checkConfirm() error {
+	least := 2*(f.Settle+f.Period) + units.Minute
+	if f.Confirm == 0 {
+		f.Confirm = least + units.Minute
+	}
+	if f.Confirm < least || f.Confirm > longestTrial {
+		return fmt.Errorf("live: fleet: confirm %v: want two settles and periods and a minute, "+
+			"%v, to %v", f.Confirm, least, longestTrial)
+	}
+	return nil
 }
 
 func (f *switchFile) parse() (*Switch, error) {
@@ -162,6 +188,14 @@ func (f *switchFile) parse() (*Switch, error) {
 		return nil, fmt.Errorf("apply: gnmi: want ssh for %s; gnmi is for sonic", d.Name)
 	case s.Apply != "ssh" && s.Apply != "gnmi":
 		return nil, fmt.Errorf("apply: %q: want ssh or gnmi", s.Apply)
+	}
+	switch s.GNMI.Mode {
+	case "":
+		s.GNMI.Mode = modeSample
+	case modeSample, modeOnChange:
+	default:
+		return nil, fmt.Errorf("gnmi: mode %q: want %s or %s", s.GNMI.Mode, modeSample,
+			modeOnChange)
 	}
 	ssh := s.Apply == "ssh"
 	for what, missing := range map[string]bool{

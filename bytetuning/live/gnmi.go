@@ -35,6 +35,7 @@ type Reader struct {
 	client   gpb.GNMIClient
 	conn     *grpc.ClientConn
 	metadata metadata.MD
+	mode     string
 }
 
 func dialTCP(ctx context.Context, address string) (net.Conn, error) {
@@ -42,7 +43,7 @@ func dialTCP(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// NewReader returns a Reader of a switch's gNMI server. It connects at the first Read.
+// NewReader returns a Reader of a switch's gNMI server. It connects at the first request.
 func NewReader(g GNMI) (*Reader, error) {
 	transport := insecure.NewCredentials()
 	if !g.Insecure {
@@ -63,7 +64,7 @@ func NewReader(g GNMI) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("live: gnmi %s: %w", g.Address, err)
 	}
-	r := &Reader{client: gpb.NewGNMIClient(conn), conn: conn}
+	r := &Reader{client: gpb.NewGNMIClient(conn), conn: conn, mode: g.Mode}
 	if g.User != "" {
 		r.metadata = metadata.Pairs("username", g.User, "password",
 			os.Getenv("BYTETUNING_GNMI_PASSWORD"))
@@ -92,39 +93,8 @@ func queuePath(iface, queue string) *gpb.Path {
 	}}
 }
 
-// Read returns the current state of a queue.
-func (r *Reader) Read(ctx context.Context, iface, queue string) (Reading, error) {
-	answer, err := r.client.Get(r.outgoing(ctx), &gpb.GetRequest{
-		Path: []*gpb.Path{queuePath(iface, queue)}, Type: gpb.GetRequest_STATE,
-		Encoding: gpb.Encoding_JSON_IETF,
-	})
-	if err != nil {
-		return Reading{}, fmt.Errorf("live: gnmi: %s queue %s: %w", iface, queue, err)
-	}
-	reading, err := readNotifications(answer.GetNotification())
-	if err != nil {
-		return Reading{}, fmt.Errorf("live: gnmi: %s queue %s: %w", iface, queue, err)
-	}
-	return reading, nil
-}
-
-// readNotifications returns the Reading of notifications, whose leaves are separate updates or one
-// JSON container.
-func readNotifications(notifications []*gpb.Notification) (Reading, error) {
-	leaves := map[string]float64{}
-	var at int64
-	for _, n := range notifications {
-		at = max(at, n.GetTimestamp())
-		for _, u := range n.GetUpdate() {
-			name := ""
-			if e := u.GetPath().GetElem(); len(e) > 0 {
-				name = e[len(e)-1].GetName()
-			}
-			if err := leaf(leaves, name, u.GetVal()); err != nil {
-				return Reading{}, err
-			}
-		}
-	}
+// readingOf returns the Reading of a queue's leaves at a time in nanoseconds.
+func readingOf(leaves map[string]float64, at int64) (Reading, error) {
 	octets, counted := leaves["transmit-octets"]
 	length, measured := leaves["avg-queue-len"]
 	if !measured {

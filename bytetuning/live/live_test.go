@@ -8,13 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	gpb "github.com/openconfig/gnmi/proto/gnmi"
 	"github.com/stretchr/testify/assert"
@@ -22,16 +22,14 @@ import (
 	"golang.org/x/crypto/ssh"
 	"golang.org/x/crypto/ssh/knownhosts"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/units"
 )
 
 const fleetText = `settle: 1s
-period: 4s
-poll: 1s
+period: 100ms
+poll: 10ms
 switches:
   - name: tor1
     layer: tor
@@ -57,23 +55,19 @@ switches:
 
 // box is a simulated switch: an SSH server that records its input, and a gNMI server with counters.
 type box struct {
-	gpb.UnimplementedGNMIServer
 	mu       sync.Mutex
 	received []string // command, then input
 	say      func(command, input string) (string, uint32)
-	time     int64
-	answer   func(iface, queue string, reading int) []*gpb.Update
-	reads    map[string]int
-	db       map[string]string // CONFIG_DB
-	refuse   bool
-	ssh      string
-	gnmi     string
-	known    string
-	key      string
+	sampler
+	commits
+	ssh   string
+	gnmi  string
+	known string
+	key   string
 }
 
 func newBox(t *testing.T) *box {
-	b := &box{db: map[string]string{}, reads: map[string]int{}, time: 1_900_000_000_000_000_000}
+	b := &box{commits: commits{db: map[string]string{}, supported: true, now: time.Now}}
 	dir := t.TempDir()
 	host, client := newKey(t), newKey(t)
 	signer, err := ssh.NewSignerFromKey(host)
@@ -173,57 +167,6 @@ func (b *box) execute(command, input string) (string, uint32) {
 	return "old configuration\n", 0
 }
 
-func (b *box) Get(_ context.Context, r *gpb.GetRequest) (*gpb.GetResponse, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if r.GetPath()[0].GetOrigin() == "sonic-db" {
-		return b.table(r.GetPath()[0].GetElem()[2].GetName())
-	}
-	e := r.GetPath()[0].GetElem()
-	iface, queue := e[2].GetKey()["interface-id"], e[5].GetKey()["name"]
-	n := b.reads[iface]
-	b.reads[iface]++
-	b.time += 1e9
-	return &gpb.GetResponse{Notification: []*gpb.Notification{{Timestamp: b.time,
-		Update: b.answer(iface, queue, n)}}}, nil
-}
-
-// table returns a table of CONFIG_DB that Set wrote.
-func (b *box) table(name string) (*gpb.GetResponse, error) {
-	text, ok := b.db[name]
-	if !ok {
-		return nil, status.Error(codes.NotFound, name)
-	}
-	v := &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}
-	return &gpb.GetResponse{Notification: []*gpb.Notification{{Update: []*gpb.Update{{Val: v}}}}},
-		nil
-}
-
-func (b *box) Set(_ context.Context, r *gpb.SetRequest) (*gpb.SetResponse, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, u := range r.GetUpdate() {
-		if b.refuse {
-			return nil, status.Error(codes.InvalidArgument, "no such field")
-		}
-		b.db[u.GetPath().GetElem()[2].GetName()] = string(u.GetVal().GetJsonIetfVal())
-	}
-	return &gpb.SetResponse{}, nil
-}
-
-func leaves(values map[string]*gpb.TypedValue) (updates []*gpb.Update) {
-	for name, v := range values {
-		updates = append(updates,
-			&gpb.Update{Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: "state"}, {Name: name}}},
-				Val: v})
-	}
-	return updates
-}
-
-func whole(v uint64) *gpb.TypedValue {
-	return &gpb.TypedValue{Value: &gpb.TypedValue_UintVal{UintVal: v}}
-}
-
 // network returns a target with two switches that share one box.
 func network(t *testing.T, b *box) *Network {
 	t.Helper()
@@ -247,52 +190,38 @@ func TestApplyAndRollback(t *testing.T) {
 		[]bytetuning.Layer{{Name: "tor", Space: n.Space, Buffer: 16 * units.MiB, Ports: 32}},
 		n.Layers())
 	require.NoError(t, n.Apply(t.Context(), good))
-	require.Len(t, b.received, 4)
+	require.Len(t, b.received, 6)
 	assert.Equal(t, "sudo sonic-cfggen -d --print-data\n", b.received[0])
 	assert.Equal(t, "display current-configuration\n", b.received[1])
-	assert.True(t, strings.HasPrefix(b.received[2], "sudo config load -y /dev/stdin\n{"),
-		b.received[2])
-	assert.Contains(t, b.received[2], `"green_max_threshold": "512000"`)
-	assert.True(t, strings.HasPrefix(b.received[3],
-		"\nsystem-view\nqos wred queue table bytetuning_tor\n"), b.received[3])
+	assert.Equal(t, "sudo config checkpoint bytetuning\n", b.received[2])
+	assert.Equal(t, "sudo systemd-run --unit=bytetuning-revert --on-active=123s "+
+		"config rollback bytetuning\n", b.received[3])
+	assert.True(t, strings.HasPrefix(b.received[4], "sudo config load -y /dev/stdin\n{"),
+		b.received[4])
+	assert.Contains(t, b.received[4], `"green_max_threshold": "512000"`)
+	assert.True(t, strings.HasPrefix(b.received[5], "\nsystem-view\nconfiguration commit delay 3\n"+
+		"qos wred queue table bytetuning_tor\n"), b.received[5])
 	saved, err := os.ReadFile(filepath.Join(n.Saved, "tor1.saved"))
 	require.NoError(t, err)
 	assert.Equal(t, `{"OLD": {}}`, string(saved))
 
 	require.NoError(t, n.Apply(t.Context(), good))
-	assert.Len(t, b.received, 6, "saved once")
+	assert.Len(t, b.received, 6+3+4, "saved once; the trial before is ended first")
+	require.NoError(t, n.Revert(t.Context()))
 	again := network(t, b)
 	again.Saved = n.Saved
+	b.received = nil
 	require.NoError(t, again.Apply(t.Context(), good))
-	assert.Len(t, b.received, 8, "saved only once, also across runs")
+	assert.Len(t, b.received, 4, "saved only once, also across runs")
 
+	b.received = nil
 	old := "interface HundredGigE1/0/1\n qos wred apply before\n"
 	require.NoError(t, os.WriteFile(filepath.Join(n.Saved, "tor2.saved"), []byte(old), 0o600))
 	require.NoError(t, n.Rollback(t.Context()))
-	require.Len(t, b.received, 10)
-	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.received[8])
-	assert.Contains(t, b.received[9], "undo qos wred queue table bytetuning_tor\n"+old,
+	require.Len(t, b.received, 2)
+	assert.Equal(t, "sudo config load -y /dev/stdin\n"+`{"OLD": {}}`, b.received[0])
+	assert.Contains(t, b.received[1], "undo qos wred queue table bytetuning_tor\n"+old,
 		"with the lines that ours replaced")
-}
-
-// TestConfigDB checks SONiC over gNMI: tables are saved, changed, and restored.
-func TestConfigDB(t *testing.T) {
-	b := newBox(t)
-	n := network(t, b)
-	n.Fleet.Switches = n.Fleet.Switches[:1]
-	n.Fleet.Switches[0].Apply = "gnmi"
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "want at least one table of a watermark")
-	before := `{"Ethernet0|3": {"wred_profile": "OLD"}}`
-	b.db["QUEUE"] = before
-	b.refuse = true
-	assert.ErrorContains(t, n.Apply(t.Context(), good), "no such field")
-	b.refuse = false
-	require.NoError(t, n.Apply(t.Context(), good))
-	assert.Contains(t, b.db["WRED_PROFILE"], `"512000"`)
-	assert.Contains(t, b.db["QUEUE"], "bytetuning_tor")
-	require.NoError(t, n.Rollback(t.Context()))
-	assert.JSONEq(t, before, b.db["QUEUE"])
-	assert.Empty(t, b.received, "no shell")
 }
 
 // TestRejected checks that an error names the switch that rejected its configuration and that later
@@ -318,8 +247,12 @@ func TestRejected(t *testing.T) {
 	}
 	assert.ErrorContains(t, n.Apply(t.Context(), good),
 		"live: tor2, after 1 of 2 switches: live: rejected: % Unrecognized command")
+	saved := n.Saved
+	n = network(t, b)
+	n.Saved = saved
 	b.say = func(command, _ string) (string, uint32) { return "no such table\n", 1 }
 	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1, after 0 of 2")
+	assert.ErrorContains(t, n.Apply(t.Context(), good), "tor1: it goes back by itself in 2m")
 	assert.ErrorContains(t, n.Rollback(t.Context()), "no such table")
 
 	over, cancel := context.WithCancel(t.Context())
@@ -385,76 +318,6 @@ func TestSilentSwitch(t *testing.T) {
 	}
 }
 
-// TestMeasure covers separate leaves from one switch and a JSON container from the other.
-func TestMeasure(t *testing.T) {
-	b := newBox(t)
-	n := network(t, b)
-	b.answer = func(iface, queue string, k int) []*gpb.Update {
-		if iface == "Ethernet0" {
-			assert.Equal(t, "3", queue)
-			return leaves(map[string]*gpb.TypedValue{
-				"transmit-octets": whole(uint64(k) * 2_000_000_000), "avg-queue-len": whole(1000),
-			})
-		}
-		assert.Equal(t, "rdma", queue)
-		text := fmt.Sprintf(`{"openconfig-qos:name": "rdma", `+
-			`"openconfig-qos:transmit-octets": "%d", "openconfig-qos:max-queue-len": "4000"}`,
-			uint64(k)*1_000_000_000)
-		return []*gpb.Update{
-			{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: []byte(text)}}}}
-	}
-	m, err := n.Measure(t.Context())
-	require.NoError(t, err)
-	assert.Equal(t, []bytetuning.Sample{
-		// each read advances the box's time by a second
-		{Throughput: 8 * units.Gbps, Queue: 1000},
-		{Throughput: 4 * units.Gbps, Queue: 4000},
-	}, m.Switches)
-}
-
-func TestBadTelemetry(t *testing.T) {
-	ok := map[string]*gpb.TypedValue{"transmit-octets": whole(1), "avg-queue-len": whole(1)}
-	for want, answer := range map[string]func(k int) []*gpb.Update{
-		"want transmit-octets": func(int) []*gpb.Update { return nil },
-		"counter NaN": func(int) []*gpb.Update {
-			return leaves(map[string]*gpb.TypedValue{
-				"transmit-octets": {Value: &gpb.TypedValue_DoubleVal{DoubleVal: math.NaN()}},
-				"avg-queue-len":   whole(1),
-			})
-		},
-		`transmit-octets is "many"`: func(int) []*gpb.Update {
-			return []*gpb.Update{
-				{Val: &gpb.TypedValue{
-					Value: &gpb.TypedValue_JsonVal{
-						JsonVal: []byte(`{"transmit-octets": "many"}`)}}}}
-		},
-		"unexpected end of JSON": func(int) []*gpb.Update {
-			return []*gpb.Update{
-				{Val: &gpb.TypedValue{Value: &gpb.TypedValue_JsonVal{JsonVal: []byte(`{`)}}}}
-		},
-		"byte counter went from": func(k int) []*gpb.Update {
-			return leaves(map[string]*gpb.TypedValue{"transmit-octets": whole(1000 - uint64(k)),
-				"avg-queue-len": whole(1)})
-		},
-	} {
-		b := newBox(t)
-		n := network(t, b)
-		b.answer = func(_, _ string, k int) []*gpb.Update { return answer(k) }
-		_, err := n.Measure(t.Context())
-		assert.ErrorContains(t, err, want)
-		assert.ErrorIs(t, err, bytetuning.ErrTelemetry, want)
-	}
-	b := newBox(t)
-	n := network(t, b)
-	b.answer = func(string, string, int) []*gpb.Update { b.time = 1; return leaves(ok) }
-	_, err := n.Measure(t.Context())
-	assert.ErrorContains(t, err, "time stamp did not advance in 1s")
-	n.Fleet.Switches[0].GNMI.Address = "127.0.0.1:1"
-	n.readers = map[string]*Reader{}
-	_, err = n.Measure(t.Context())
-	assert.ErrorContains(t, err, "Ethernet0 queue 3")
-}
-
 // TestTuning checks that a search over SSH and gNMI ends on its best point, although a switch
 // sometimes rejects a configuration.
 func TestTuning(t *testing.T) {
@@ -498,7 +361,7 @@ func TestFleetErrors(t *testing.T) {
 	for want, edit := range map[string][2]string{
 		"field sttle not found":             {"settle", "sttle"},
 		"settle: units: duration":           {"settle: 1s", "settle: soon"},
-		"want settle 0 or more":             {"poll: 1s", "poll: 3s"},
+		"want settle 0 or more":             {"poll: 10ms", "poll: 60ms"},
 		`switch 1 "tor1": dialect: unknown`: {"dialect: sonic", "dialect: junos"},
 		`switch 1 "": name: missing`:        {"name: tor1", "name: ''"},
 		`"../x": name: missing, or a name`:  {"name: tor1", "name: ../x"},
@@ -511,6 +374,8 @@ func TestFleetErrors(t *testing.T) {
 		`chip: units: size "large"`:    {"buffer: 32MiB", "buffer: large"},
 		`intent: tor: priority 9`:      {"priority: 3", "priority: 9"},
 		`duplicate name "tor1"`:        {"name: tor2", "name: tor1"},
+		"confirm 5s: want two settles": {"poll: 10ms", "poll: 10ms\nconfirm: 5s"},
+		`gnmi: mode "poll"`:            {"insecure: true", "insecure: true, mode: poll"},
 	} {
 		_, err := ParseFleet([]byte(strings.Replace(text, edit[0], edit[1], 1)))
 		assert.ErrorContains(t, err, want)
@@ -531,22 +396,5 @@ func FuzzParseFleet(f *testing.F) {
 			return
 		}
 		require.NotEmpty(t, fleet.Layers(bytetuning.Traversal()))
-	})
-}
-
-func FuzzReadNotifications(f *testing.F) {
-	f.Add([]byte(`{"openconfig-qos:transmit-octets": "1", "avg-queue-len": 2}`), "state", int64(1))
-	f.Add([]byte(`"7"`), "transmit-octets", int64(-1))
-	f.Fuzz(func(t *testing.T, text []byte, name string, at int64) {
-		n := []*gpb.Notification{{Timestamp: at, Update: []*gpb.Update{{
-			Path: &gpb.Path{Elem: []*gpb.PathElem{{Name: name}}},
-			Val:  &gpb.TypedValue{Value: &gpb.TypedValue_JsonIetfVal{JsonIetfVal: text}},
-		}}}}
-		r, err := readNotifications(n)
-		if err != nil {
-			require.ErrorIs(t, err, bytetuning.ErrTelemetry)
-			return
-		}
-		require.GreaterOrEqual(t, r.Length, units.Bytes(0))
 	})
 }

@@ -10,11 +10,11 @@ import (
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/dialect"
-	"github.com/goroce/goroce/bytetuning/telemetry"
 	"github.com/goroce/goroce/units"
 )
 
-// Network is a fleet as a bytetuning.Target.
+// Network is a fleet as a bytetuning.Target. Every point that it applies is on trial: the switches
+// go back to their configurations before, unless Confirm is called in time.
 type Network struct {
 	Fleet *Fleet
 	Space bytetuning.Space
@@ -23,16 +23,18 @@ type Network struct {
 	dial func(ctx context.Context, s SSH) (Console, error)
 	read func(g GNMI) (*Reader, error)
 	wait func(ctx context.Context, d units.Duration) error
+	now  func() time.Time
 
 	saved   bool
 	readers map[string]*Reader
+	trials  map[string]trial // by the switch's name
 }
 
 // New returns a fleet as a target. saved is a directory for the configurations before the first
 // change.
 func New(f *Fleet, space bytetuning.Space, saved string) *Network {
 	return &Network{Fleet: f, Space: space, Saved: saved, dial: Dial, read: NewReader, wait: sleep,
-		readers: map[string]*Reader{}}
+		now: time.Now, readers: map[string]*Reader{}, trials: map[string]trial{}}
 }
 
 func sleep(ctx context.Context, d units.Duration) error {
@@ -59,7 +61,7 @@ func (n *Network) Close() error {
 func (n *Network) Layers() []bytetuning.Layer { return n.Fleet.Layers(n.Space) }
 
 // Apply implements bytetuning.Target. It renders all configurations and saves the existing ones
-// before it enters any.
+// before it enters any. It ends the trial of the point before. After an error it ends its own.
 func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 	layers := n.Layers()
 	if len(p) != len(layers) {
@@ -76,12 +78,13 @@ func (n *Network) Apply(ctx context.Context, p bytetuning.Point) error {
 	if err := n.Save(ctx); err != nil {
 		return err
 	}
+	if err := n.Revert(ctx); err != nil {
+		return err
+	}
 	for i, s := range n.Fleet.Switches {
-		if err := n.with(ctx, s, func(d configurator) error {
-			return d.enter(ctx, rendered[i].Config)
-		}); err != nil {
-			return fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i,
-				len(n.Fleet.Switches), err)
+		if err := n.try(ctx, s, rendered[i]); err != nil {
+			return errors.Join(fmt.Errorf("live: %s, after %d of %d switches: %w", s.Name, i,
+				len(n.Fleet.Switches), err), n.Revert(context.WithoutCancel(ctx)))
 		}
 	}
 	return nil
@@ -106,7 +109,11 @@ func (n *Network) with(ctx context.Context, s *Switch, f func(configurator) erro
 // configurator saves and changes a switch's configuration.
 type configurator interface {
 	save(ctx context.Context) ([]byte, error)
+	// enter changes it permanently, try for a limited time.
 	enter(ctx context.Context, config string) error
+	try(ctx context.Context, c change, limit units.Duration) error
+	confirm(ctx context.Context) error
+	revert(ctx context.Context, c change) error
 }
 
 // Save saves the configuration of every switch, unless this Network or an earlier one did.
@@ -147,90 +154,27 @@ func (n *Network) Save(ctx context.Context) error {
 
 func (n *Network) file(s *Switch) string { return filepath.Join(n.Saved, s.Name+".saved") }
 
-// Rollback restores the saved configurations: on SONiC it loads them, elsewhere it enters the undo
-// of ours and the saved lines that ours replaced. It continues after an error and returns all
-// errors.
+// Rollback restores the saved configurations, permanently: on SONiC it loads them, elsewhere it
+// enters the undo of ours and the saved lines that ours replaced. It continues after an error and
+// returns all errors.
 func (n *Network) Rollback(ctx context.Context) error {
 	var errs []error
+	// Undo does not depend on the watermark; any chip accepts this one.
+	w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1, Alpha: bytetuning.MaxAlpha}
 	for _, s := range n.Fleet.Switches {
-		saved, err := os.ReadFile(n.file(s))
+		r, err := s.Dialect.Render(s.intent(w), dialect.Options{})
+		var c change
 		if err == nil {
-			text := string(saved)
-			if s.Dialect.Name != "sonic" {
-				var r *dialect.Rendering
-				// Undo does not depend on the watermark; any chip accepts this one.
-				w := bytetuning.Watermark{Kmin: 1000, Kmax: 4000, Pmax: 1,
-					Alpha: bytetuning.MaxAlpha}
-				if r, err = s.Dialect.Render(s.intent(w), dialect.Options{}); err == nil {
-					text = r.Undo + r.Restore(text)
-				}
-			}
-			if err == nil {
-				err = n.with(ctx, s, func(d configurator) error { return d.enter(ctx, text) })
-			}
+			c, err = n.changeOf(s, r)
+		}
+		if err == nil {
+			err = n.with(ctx, s, func(d configurator) error { return d.enter(ctx, c.undo) })
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("live: %s: %w", s.Name, err))
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Measure implements bytetuning.Target: it waits for the network to settle, then polls each watched
-// queue for a period. A switch whose time stamp does not advance is stale.
-func (n *Network) Measure(ctx context.Context) (*bytetuning.Measurement, error) {
-	if err := n.wait(ctx, n.Fleet.Settle); err != nil {
-		return nil, err
-	}
-	layers := n.Layers()
-	type watched struct {
-		s         *Switch
-		iface     string
-		collector telemetry.Collector
-		newest    units.Time
-	}
-	var all []*watched
-	for _, s := range n.Fleet.Switches {
-		for _, iface := range s.Watch {
-			all = append(all, &watched{s: s, iface: iface, collector: telemetry.Collector{
-				Source: telemetry.Source{Name: "gnmi", Period: n.Fleet.Poll},
-			}})
-		}
-	}
-	polls := int(n.Fleet.Period / n.Fleet.Poll)
-	for i := range polls + 1 {
-		if i > 0 {
-			if err := n.wait(ctx, n.Fleet.Poll); err != nil {
-				return nil, err
-			}
-		}
-		for _, w := range all {
-			r, err := n.reader(w.s)
-			if err != nil {
-				return nil, err
-			}
-			reading, err := r.Read(ctx, w.iface, w.s.QueueName)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", w.s.Name, err)
-			}
-			if i > 0 && !reading.At.After(w.newest) {
-				return nil, fmt.Errorf("live: %s: %s: time stamp did not advance in %v: %w",
-					w.s.Name, w.iface, n.Fleet.Poll, bytetuning.ErrTelemetry)
-			}
-			w.newest = reading.At
-			w.collector.Poll(reading.At, reading.Octets, reading.Length)
-		}
-	}
-	m := &bytetuning.Measurement{}
-	for _, w := range all {
-		sample, err := w.collector.Sample(n.Fleet.layer(layers, w.s.Layer), w.newest,
-			n.Fleet.Period)
-		if err != nil {
-			return nil, fmt.Errorf("%s %s: %w", w.s.Name, w.iface, err)
-		}
-		m.Switches = append(m.Switches, sample)
-	}
-	return m, nil
 }
 
 func (n *Network) reader(s *Switch) (*Reader, error) {

@@ -25,7 +25,6 @@ const (
 var longFunctions = map[string]string{
 	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of " +
 		"its help",
-	"bytetuning/cmd/bytetuning.tune": "a command's flags and its run, in the order of its help",
 	"bytetuning/dialect.take":        "one case for each word of a switch's grammar",
 	"bytetuning/dialect.intents":     "one table of SONiC after the other",
 	"fabric.findRoutes":              "one breadth-first search",

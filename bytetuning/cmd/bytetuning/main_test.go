@@ -47,7 +47,10 @@ func TestTune(t *testing.T) {
 
 	page, err := os.ReadFile(filepath.Join(dir, "report.html"))
 	require.NoError(t, err)
+	assert.Regexp(t, `\nchange     tor Kmin: \S+ to \S+\n`, out)
+	assert.Regexp(t, `\ngain       throughput [+-][0-9.]+ %, queue [+-][0-9.]+ %\n`, out)
 	for _, want := range []string{"Watermarks for fluid:8x40G", "<svg", "hpcc",
+		"From start to best", "qos wred queue table bytetuning_tor", "<p>throughput ",
 		"not measured: bytetuning: tor: Kmax", "<td>start<"} {
 		assert.Contains(t, string(page), want)
 	}

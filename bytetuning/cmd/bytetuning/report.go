@@ -12,6 +12,7 @@ import (
 	"github.com/goroce/goroce/bytetuning/dialect"
 	"github.com/goroce/goroce/bytetuning/intent"
 	"github.com/goroce/goroce/sim/figure"
+	"github.com/goroce/goroce/units"
 )
 
 // report is the HTML report of a search.
@@ -23,6 +24,7 @@ type report struct {
 	Rows                      []row
 	Reasons                   []reason
 	Changes                   []change
+	Gain                      string
 	Commands                  []commands
 	Figures                   []template.HTML
 	figures                   []figure.Figure
@@ -67,6 +69,28 @@ func changes(layers []bytetuning.Layer, start, best bytetuning.Point) (all []cha
 	return all
 }
 
+// gain describes the performance of the best point in relation to that of the start, "" if they are
+// the same point.
+func gain(o *bytetuning.Outcome) string {
+	relative := func(best, start float64) string {
+		if start <= 0 {
+			return "unknown"
+		}
+		return format("%+.1f %%", 100*(best/start-1))
+	}
+	if o.Best.Equal(o.Start) {
+		return ""
+	}
+	a, b := o.StartMeasurement, o.BestMeasurement
+	return "throughput " + relative(float64(b.Throughput()), float64(a.Throughput())) + ", queue " +
+		relative(float64(b.Queue()), float64(a.Queue()))
+}
+
+// kib formats a size that is computed, and so rarely a whole number of KiB.
+func kib(b units.Bytes) string {
+	return format("%.1f KiB", float64(b)/float64(units.KiB))
+}
+
 // configurations renders intents in every dialect. A dialect that cannot express one says why.
 func configurations(intents []*intent.Intent) (all []commands) {
 	for _, name := range dialect.Names() {
@@ -105,26 +129,32 @@ func newReport(t *tuning, layers []bytetuning.Layer, evaluations []bytetuning.Ev
 	o *bytetuning.Outcome, objective *bytetuning.Objective, others []compared) *report {
 	r := &report{Target: t.target, Tuner: t.tuner, StopReason: o.StopReason, Seed: t.seed,
 		Evaluations: o.Evaluations, Skipped: o.Skipped}
-	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, why string) {
+	add := func(name string, p bytetuning.Point, m *bytetuning.Measurement, energy float64,
+		why string) {
 		x := row{Name: name, Reason: why}
 		if m != nil {
-			x.Energy = format("%.4f", objective.Energy(m))
+			x.Energy = format("%.4f", energy)
 			x.Throughput, x.Queue, x.Lost = throughput(m), cells(m), m.Lost
 		}
 		for i, w := range p {
 			xoff := "unknown"
 			if b := layers[i].XOFF(w); b > 0 {
-				xoff = b.String()
+				xoff = kib(b)
 			}
 			x.Layers = append(x.Layers, layerRow{layers[i].Name, w, xoff})
 		}
 		r.Rows = append(r.Rows, x)
 	}
 	r.Changes = changes(layers, o.Start, o.Best)
-	add("best", o.Best, o.BestMeasurement, "")
-	add("start", o.Start, o.StartMeasurement, "")
+	r.Gain = gain(o)
+	add("best", o.Best, o.BestMeasurement, o.BestEnergy, "")
+	add("start", o.Start, o.StartMeasurement, o.StartEnergy, "")
 	for _, c := range others {
-		add(c.Name, c.Point, c.Measurement, c.Reason)
+		energy := 0.
+		if c.Measurement != nil {
+			energy = objective.Energy(c.Measurement)
+		}
+		add(c.Name, c.Point, c.Measurement, energy, c.Reason)
 	}
 	r.draw(evaluations, objective)
 	return r

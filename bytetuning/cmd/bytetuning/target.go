@@ -187,7 +187,6 @@ func intents(p bytetuning.Point, layers []bytetuning.Layer,
 	return all
 }
 
-// cells returns the total queue in the paper's cells.
 // performance formats throughput and queue of a measurement, with the same precision everywhere.
 func performance(m *bytetuning.Measurement) string {
 	return fmt.Sprintf("%s, queue %s cells", throughput(m), cells(m))
@@ -197,6 +196,7 @@ func throughput(m *bytetuning.Measurement) string {
 	return format("%.2f Gb/s", float64(m.Throughput())/1e9)
 }
 
+// cells returns the total queue in the paper's cells.
 func cells(m *bytetuning.Measurement) string {
 	return format("%.0f", float64(m.Queue())/float64(bytetuning.Cell))
 }

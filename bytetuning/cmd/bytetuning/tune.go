@@ -55,8 +55,12 @@ simulations.
 
 Switches (live:FLEET.yaml; "go doc github.com/goroce/goroce/bytetuning/live" has
 an example) are changed only with --apply. They need --start FILE with their
-current watermarks. Their configuration is first saved in DIR/saved; --rollback
---apply restores it and does nothing else.`,
+current watermarks. Every point is on trial: a switch undoes it by itself unless
+it is confirmed within the fleet's "confirm" time, so that the configuration
+before the search comes back when this program or the network dies. At the end
+the best point is measured again and confirmed if it is better than the start.
+The configuration is first saved in DIR/saved; --rollback --apply restores it
+and does nothing else.`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(c *cobra.Command, _ []string) error { return p.tune(c.Context(), &t) },
 	}
@@ -99,100 +103,114 @@ func (p *program) tune(ctx context.Context, t *tuning) error {
 	if t.budget < 0 {
 		return cli.Usage(fmt.Errorf("budget %d: want 0 or more", t.budget))
 	}
-	targetSpec, err := target(t)
+	spec, err := target(t)
 	if err != nil {
 		return cli.Usage(err)
 	}
-	target, path := targetSpec.Target, targetSpec.path
-	network, isLive := target.(*live.Network)
-	switch {
-	case isLive && !t.apply && !t.dryRun:
-		return cli.Usage(errors.New("real switches: want --apply to change them, or " +
-			"--dry-run to print the plan"))
-	case isLive && t.unchecked:
-		return cli.Usage(errors.New("--unchecked: want a model or a simulation, not real switches"))
-	case t.rollback && !isLive:
-		return cli.Usage(errors.New("--rollback: want real switches"))
-	case isLive && !t.rollback && !strings.ContainsAny(t.start, "./"):
-		return cli.Usage(
-			errors.New("real switches: want --start FILE with their watermarks"))
+	network, isLive := spec.Target.(*live.Network)
+	if err := t.checkLive(isLive); err != nil {
+		return cli.Usage(err)
 	}
 	if isLive {
 		defer network.Close()
-		if t.rollback && t.dryRun {
-			fmt.Fprintf(p.out, "would restore the configurations in %s\n", network.Saved)
-			return nil
-		}
 		if t.rollback {
-			return network.Rollback(ctx)
+			return p.rollback(ctx, t, network)
 		}
 	}
-	layers := target.Layers()
-	if t.start == "" {
-		t.start = targetSpec.baseline
-	}
-	startPoint, from, err := start(t.start, layers, path)
-	if err != nil {
+	s, from, err := p.search(t, spec)
+	if err != nil || t.dryRun {
 		return err
 	}
+	defer s.Log.Close()
+	view := p.progressView(t.budget)
+	s.Each = view.observe
+	out, err := s.Run(ctx)
+	view.close()
+	if out != nil {
+		err = p.publish(ctx, t, spec, s, out, from, err)
+	} else if err == nil {
+		fmt.Fprintln(p.errs, "interrupted before the first measurement")
+	}
+	if isLive {
+		err = errors.Join(err, p.finish(ctx, network, s.Objective, out, err))
+	}
+	return err
+}
+
+// checkLive validates the flags of real switches.
+func (t *tuning) checkLive(isLive bool) error {
+	switch {
+	case isLive && !t.apply && !t.dryRun:
+		return errors.New("real switches: want --apply to change them, or --dry-run to print the " +
+			"plan")
+	case isLive && t.unchecked:
+		return errors.New("--unchecked: want a model or a simulation, not real switches")
+	case t.rollback && !isLive:
+		return errors.New("--rollback: want real switches")
+	case isLive && !t.rollback && !strings.ContainsAny(t.start, "./"):
+		return errors.New("real switches: want --start FILE with their watermarks")
+	}
+	return nil
+}
+
+// search returns the search that the flags describe, with the intents of its start. With --dry-run
+// it prints the plan instead.
+func (p *program) search(t *tuning, spec *targetSpec) (*bytetuning.Search, []*intent.Intent,
+	error) {
+	layers := spec.Layers()
+	if t.start == "" {
+		t.start = spec.baseline
+	}
+	point, from, err := start(t.start, layers, spec.path)
+	if err != nil {
+		return nil, nil, err
+	}
 	for _, name := range t.compare {
-		if _, _, err := start(name, layers, path); err != nil {
-			return cli.Usage(fmt.Errorf("--compare: %w", err))
+		if _, _, err := start(name, layers, spec.path); err != nil {
+			return nil, nil, cli.Usage(fmt.Errorf("--compare: %w", err))
 		}
 	}
 	objective := t.objective
-	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: startPoint,
+	tuner, err := bytetuning.New(t.tuner, bytetuning.Problem{Layers: layers, Start: point,
 		Energy: objective.Energy, Seed: t.seed})
 	if err != nil {
-		return cli.Usage(err)
+		return nil, nil, cli.Usage(err)
 	}
 	if err := objective.Validate(); err != nil {
-		return cli.Usage(err)
+		return nil, nil, cli.Usage(err)
 	}
-	if err := startPoint.Check(layers); err != nil {
+	if err := point.Check(layers); err != nil {
 		fmt.Fprintf(p.errs, "configured watermarks: %v\n", err)
 	}
 	if t.dryRun {
-		return p.printPlan(t, layers, startPoint, tuner)
+		return nil, nil, p.printPlan(t, layers, point, tuner)
 	}
 	if err := os.MkdirAll(t.out, 0o755); err != nil {
-		return err
+		return nil, nil, err
 	}
 	log, err := bytetuning.OpenLog(filepath.Join(t.out, "log.jsonl"), bytetuning.Header{
-		Target: t.logTarget(), Tuner: t.tuner, Seed: t.seed, Objective: t.objective,
-		Start: startPoint,
+		Target: t.logTarget(), Tuner: t.tuner, Seed: t.seed, Objective: t.objective, Start: point,
 	})
+	return &bytetuning.Search{Target: spec.Target, Tuner: tuner, Objective: &objective,
+		Start: point, Budget: t.budget, Log: log, Unchecked: t.unchecked}, from, err
+}
+
+// publish prints the outcome of a search and writes its files, the report only if the search did
+// not fail.
+func (p *program) publish(ctx context.Context, t *tuning, spec *targetSpec, s *bytetuning.Search,
+	out *bytetuning.Outcome, from []*intent.Intent, failed error) error {
+	layers := spec.Layers()
+	p.printOutcome(layers, out)
+	if err := write(t, layers, out, from); err != nil || failed != nil {
+		return errors.Join(failed, err)
+	}
+	compared, err := compare(ctx, t, spec.Target, layers, spec.path, s.Objective, out)
 	if err != nil {
 		return err
 	}
-	defer log.Close()
-	progressView := p.progressView(t.budget)
-	s := &bytetuning.Search{
-		Target: target, Tuner: tuner, Objective: &objective, Start: startPoint, Budget: t.budget,
-		Log: log, Unchecked: t.unchecked, Each: progressView.observe,
-	}
-	out, err := s.Run(ctx)
-	progressView.close()
-	if out == nil {
-		if err == nil {
-			fmt.Fprintln(p.errs, "interrupted before the first measurement")
-		}
-		return err
-	}
-	p.printOutcome(out)
-	if writeErr := write(t, layers, out, from); writeErr != nil {
-		return writeErr
-	}
-	if err != nil {
-		return err
-	}
-	compared, err := compare(ctx, t, target, layers, path, &objective, out)
-	if err != nil {
-		return err
-	}
-	r := newReport(t, layers, log.Evaluations, out, &objective, compared)
+	r := newReport(t, layers, s.Log.Evaluations, out, s.Objective, compared)
 	r.Commands = configurations(intents(out.Best, layers, from))
-	if r.Telemetry = overhead(t, target, out.BestMeasurement); r.Telemetry != "" {
+	if r.Telemetry = overhead(t, spec.Target, out.BestMeasurement); r.Telemetry != "" {
 		fmt.Fprintf(p.out, "telemetry  %s\n", r.Telemetry)
 	}
 	if err := r.write(t.out); err != nil {
@@ -226,7 +244,7 @@ func (p *program) printPlan(t *tuning, layers []bytetuning.Layer, startPoint byt
 	for i, l := range layers {
 		size *= float64(l.Space.Size())
 		fmt.Fprintf(p.out, "%s: %d watermarks; now %v, XOFF %v\n", l.Name, l.Space.Size(),
-			startPoint[i], l.XOFF(startPoint[i]))
+			startPoint[i], kib(l.XOFF(startPoint[i])))
 	}
 	fmt.Fprintf(p.out, "%s: %.4g points, budget %d, tuner %s, seed %d\n", t.target, size, t.budget,
 		t.tuner, t.seed)
@@ -238,7 +256,7 @@ func (p *program) printPlan(t *tuning, layers []bytetuning.Layer, startPoint byt
 }
 
 // printOutcome prints the outcome of a search.
-func (p *program) printOutcome(o *bytetuning.Outcome) {
+func (p *program) printOutcome(layers []bytetuning.Layer, o *bytetuning.Outcome) {
 	fmt.Fprintf(p.out, "%s after %d measurements, %d skipped\n", o.StopReason, o.Evaluations,
 		o.Skipped)
 	for _, x := range []struct {
@@ -251,6 +269,12 @@ func (p *program) printOutcome(o *bytetuning.Outcome) {
 		{"best", o.Best, o.BestEnergy, o.BestMeasurement},
 	} {
 		fmt.Fprintf(p.out, "%-10s f %.4f, %s: %v\n", x.name, x.energy, performance(x.m), x.point)
+	}
+	for _, c := range changes(layers, o.Start, o.Best) {
+		fmt.Fprintf(p.out, "%-10s %s %s: %s to %s\n", "change", c.Layer, c.Name, c.Start, c.Best)
+	}
+	if g := gain(o); g != "" {
+		fmt.Fprintf(p.out, "%-10s %s\n", "gain", g)
 	}
 }
 
