@@ -25,12 +25,12 @@ const (
 var longFunctions = map[string]string{
 	"bytetuning/cmd/bytetuning.renderCommand": "a command's flags and its run, in the order of " +
 		"its help",
-	"bytetuning/dialect.take":        "one case for each word of a switch's grammar",
-	"bytetuning/dialect.intents":     "one table of SONiC after the other",
-	"fabric.findRoutes":              "one breadth-first search",
-	"lab/papers/taurus.segments":     "one table of segments",
-	"lab/papers/taurus.overload":     "one experiment, from set-up to measurement",
-	"nicoffload/ccp.Decode":          "one case for each kind of message",
+	"bytetuning/dialect.take":    "one case for each word of a switch's grammar",
+	"bytetuning/dialect.intents": "one table of SONiC after the other",
+	"fabric.findRoutes":          "one breadth-first search",
+	"lab/papers/taurus.segments": "one table of segments",
+	"lab/papers/taurus.overload": "one experiment, from set-up to measurement",
+	"nicoffload/ccp.Decode":      "one case for each kind of message",
 }
 
 // tokens cannot be broken: a line that consists of one may be wider.
