@@ -59,15 +59,18 @@ func (s *Stream) Read(p []byte) (int, error) {
 	if err := s.awaitData(len(p)); err != nil {
 		return 0, s.opError("read", err)
 	}
-	n := copy(p, s.readable())
-	s.consume(n)
-	if n < len(p) { // the rest may be at the ring's beginning
-		more := copy(p[n:], s.readable())
-		s.consume(more)
-		n += more
+	for n := 0; ; {
+		k := copy(p[n:], piece(s.readable()))
+		s.consume(k)
+		if n += k; k == 0 || n == len(p) {
+			return n, nil
+		}
 	}
-	return n, nil
 }
+
+// piece returns the beginning of a part of a ring. Data is copied by pieces, so that the polling
+// core sends one, or informs the peer of the room for another, while the next is copied.
+func piece(b []byte) []byte { return b[:min(len(b), streamChunk)] }
 
 // WriteTo writes all that arrives to w, from the receive buffer, until the end of the stream.
 func (s *Stream) WriteTo(w io.Writer) (int64, error) {
@@ -98,7 +101,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		if err := s.awaitSpace(len(p) - n); err != nil {
 			return n, s.opError("write", err)
 		}
-		k := copy(s.writable(), p[n:])
+		k := copy(piece(s.writable()), p[n:])
 		s.commit(k)
 		if n += k; n == len(p) {
 			return n, nil
