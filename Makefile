@@ -34,14 +34,14 @@ binaries:
 	[[ -n $$mains ]] || { echo "no main package to build"; exit 1; }; \
 	mkdir -p bin; set -x; $(GOBUILD) -o bin/ $$mains
 
-verbs: ## libibverbs.so.1 and librdmacm.so.1 into lib/ and roce_run into bin/: unmodified verbs programs over goroce
+verbs: ## libibverbs.so.1 and librdmacm.so.1 into lib/, roce_run and roced into bin/: unmodified verbs programs over goroce
 	@scripts/setup verbs
 	@mkdir -p lib bin
 	$(GOBUILD) -buildmode=c-shared -o lib/libgoroce.so ./verbs/libgoroce
 	@rm -f lib/libgoroce.h
 	@$(MAKE) --no-print-directory -C verbs/libibverbs OUT=$(CURDIR)/lib
 	@$(MAKE) --no-print-directory -C verbs/librdmacm OUT=$(CURDIR)/lib
-	$(GOBUILD) -o bin/ ./verbs/roce_run
+	$(GOBUILD) -o bin/ ./verbs/roce_run ./verbs/roced
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md
 	$(GO) run ./verbs/verbs_compat --out docs/verbs-compat.md
@@ -51,7 +51,7 @@ v3: setup ## the binaries for processors with AVX2 and BMI2 (GOAMD64=v3), into b
 	mkdir -p bin/v3; set -x; GOAMD64=v3 $(GOBUILD) -o bin/v3/ $$mains
 
 # What the image has (scripts/container-root).
-IMAGE = bench/goroce bench/roce_channels bench/roce_rc_pingpong bench/roce_rping
+IMAGE = bench/goroce bench/roce_channels bench/roce_rc_pingpong bench/roce_rping verbs/roced
 
 image-binaries:
 	@mkdir -p bin; set -x; $(GOBUILD) -ldflags=-s -o bin/ $(addprefix ./,$(IMAGE))

@@ -97,6 +97,8 @@ type Endpoint struct {
 	qps             qpTable
 	hugePages       hugePages
 	regions         keyTable
+	staging         *staging          // nil before the first region of another process
+	made            [wire.GRHLen]byte // bytes to be placed that are not payload
 	neighbors       *neigh.Table
 	serviceLists    [serviceLists]serviceList
 	lastServiceList int           // the last list that is in use
@@ -240,6 +242,7 @@ func (e *Endpoint) receiveRound(now units.Time) int {
 		e.at = uint(i)
 		e.receive(&e.rx[i])
 	}
+	e.staging.flush()
 	if e.bursts = n; n < packet.Burst {
 		e.rounds.onPortEmpty()
 	}

@@ -56,14 +56,13 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 	w, payload := qp.snd.at(i), p.Payload()
 	packet := uint32(p.PSN.Sub(w.first))
 	offset := packet << qp.mtuShift
-	var value [8]byte
 	if info.Kind == wire.AtomicAck {
 		if !w.op.isAtomic() {
 			loss.badResponse(i)
 			return
 		}
-		binary.NativeEndian.PutUint64(value[:], p.AtomicAck())
-		payload = value[:]
+		payload = qp.ep.made[:8]
+		binary.NativeEndian.PutUint64(payload, p.AtomicAck())
 	} else {
 		want := min(w.length-offset, qp.mtu)
 		if w.op != OpRead || uint32(len(payload)) != want || !info.Last && want != qp.mtu {
@@ -71,7 +70,8 @@ func (loss *lossRecovery) acceptResponse(i uint32, p *wire.Packet, info *wire.Op
 			return
 		}
 	}
-	if !qp.snd.scatterResponse(w, slot, offset, payload) {
+	more := loss.recovery == nil && packet+1 < w.packets
+	if !qp.snd.scatterResponse(w, slot, offset, payload, more) {
 		qp.failAt(i, StatusLocProtErr, AsyncQPFatal)
 		return
 	}

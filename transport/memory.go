@@ -4,6 +4,8 @@ import (
 	"crypto/subtle"
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/goroce/goroce/internal/endpoint"
 )
 
 // ProtectionDomain groups memory regions and queue pairs (ibv_pd): a key is valid only on the queue
@@ -59,9 +61,11 @@ type MemoryRegion struct {
 	LKey uint32
 	RKey uint32
 
-	pd     *ProtectionDomain
-	mem    []byte
-	access Access
+	pd      *ProtectionDomain
+	mem     []byte
+	foreign endpoint.ForeignMemory // nil: mem
+	size    uint64
+	access  Access
 }
 
 // RegisterMemory makes mem a memory region of pd (ibv_reg_mr). The endpoint chooses its address,
@@ -80,19 +84,35 @@ func (e *Endpoint) RegisterMemory(pd *ProtectionDomain, mem []byte, access Acces
 // the key selects one.
 func (e *Endpoint) RegisterMemoryAt(pd *ProtectionDomain, mem []byte, addr uint64,
 	access Access) (*MemoryRegion, error) {
+	return e.register(&MemoryRegion{Addr: addr, mem: mem, size: uint64(len(mem)), pd: pd,
+		access: access})
+}
+
+// RegisterForeign is RegisterMemoryAt for memory of another process. A copy that fails ends the
+// request or the message as access to a region that is too short does.
+func (e *Endpoint) RegisterForeign(pd *ProtectionDomain, f endpoint.ForeignMemory, addr uint64,
+	access Access) (*MemoryRegion, error) {
+	if e.staging == nil {
+		e.staging = &staging{}
+	}
+	return e.register(&MemoryRegion{Addr: addr, foreign: f, size: f.Size(), pd: pd, access: access})
+}
+
+// register gives a region its place in a domain, and its keys.
+func (e *Endpoint) register(mr *MemoryRegion) (*MemoryRegion, error) {
+	pd, access := mr.pd, mr.access
 	switch {
 	case !pd.serves(e):
 		return nil, fmt.Errorf("transport: register memory: "+noPD+": %w", ErrInvalid)
-	case addr+uint64(len(mem)) < addr:
+	case mr.Addr+mr.size < mr.Addr:
 		return nil, fmt.Errorf("transport: register memory: %d bytes at %#x pass the end of the "+
-			"address space: %w", len(mem), addr, ErrInvalid)
+			"address space: %w", mr.size, mr.Addr, ErrInvalid)
 	case access&(RemoteWrite|RemoteAtomic) != 0 && access&LocalWrite == 0:
 		return nil, fmt.Errorf("transport: register memory: remote write and atomic access need "+
 			"local write: %w", ErrInvalid)
 	case e.regions.count == maxRegions:
 		return nil, fmt.Errorf("transport: register memory: %d regions: %w", maxRegions, ErrLimit)
 	}
-	mr := &MemoryRegion{Addr: addr, pd: pd, mem: mem, access: access}
 	key := e.regions.add(mr, e.secrets.keys)
 	mr.LKey, mr.RKey = key, key
 	pd.users++
@@ -110,7 +130,7 @@ func (mr *MemoryRegion) Deregister() {
 // invalidate ends that.
 func (mr *MemoryRegion) Valid() bool { return mr.pd.ep.regions.find(mr.LKey) == mr }
 
-// Bytes returns the memory of the region.
+// Bytes returns the memory of the region, nil if it is another process's.
 func (mr *MemoryRegion) Bytes() []byte { return mr.mem }
 
 // SGE returns an element for n bytes of the region at offset.
@@ -118,13 +138,16 @@ func (mr *MemoryRegion) SGE(offset, n int) SGE {
 	return SGE{Addr: mr.Addr + uint64(offset), Length: uint32(n), LKey: mr.LKey}
 }
 
-// slice returns n bytes at addr when they lie inside the region.
-func (mr *MemoryRegion) slice(addr uint64, n uint32) ([]byte, bool) {
+// contains reports whether n bytes at addr lie inside the region.
+func (mr *MemoryRegion) contains(addr uint64, n uint32) bool {
 	offset := addr - mr.Addr
-	if size := uint64(len(mr.mem)); offset > size || uint64(n) > size-offset {
-		return nil, false
-	}
-	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)], true
+	return offset <= mr.size && uint64(n) <= mr.size-offset
+}
+
+// slice returns n bytes at addr, which lie inside a region of this process.
+func (mr *MemoryRegion) slice(addr uint64, n uint32) []byte {
+	offset := addr - mr.Addr
+	return mr.mem[offset : offset+uint64(n) : offset+uint64(n)]
 }
 
 // region returns the region that a key names, or nil if it names none of pd.
@@ -135,18 +158,51 @@ func (pd *ProtectionDomain) region(key uint32) *MemoryRegion {
 	return nil
 }
 
-// memory returns the n bytes at addr that a key names, if the key is one of pd and allows the
-// access. Zero bytes are always accessible: their key is not checked (InfiniBand spec 9.7.5.1.5).
-func (pd *ProtectionDomain) memory(addr uint64, n uint32, key uint32, access Access) ([]byte,
-	bool) {
+// find returns the region with the n bytes at addr that a key names, if the key is one of pd and
+// allows the access. Zero bytes are always accessible, and need no region: their key is not checked
+// (InfiniBand spec 9.7.5.1.5).
+func (pd *ProtectionDomain) find(addr uint64, n uint32, key uint32, access Access) (
+	mr *MemoryRegion, ok bool) {
 	if n == 0 {
 		return nil, true
 	}
-	mr := pd.region(key)
-	if mr == nil || mr.access&access != access {
+	mr = pd.region(key)
+	if mr == nil || mr.access&access != access || !mr.contains(addr, n) {
 		return nil, false
 	}
-	return mr.slice(addr, n)
+	return mr, true
+}
+
+// source returns n bytes at addr to be sent, which are valid until the next call. The message has
+// ahead bytes there, and first marks its beginning.
+func (pd *ProtectionDomain) source(addr uint64, n, key uint32, access Access, ahead uint32,
+	first bool) ([]byte, bool) {
+	mr, ok := pd.find(addr, n, key, access)
+	if mr == nil {
+		return nil, ok
+	}
+	return mr.source(addr, n, ahead, first)
+}
+
+func (mr *MemoryRegion) source(addr uint64, n, ahead uint32, first bool) ([]byte, bool) {
+	if mr.foreign != nil {
+		return mr.pd.ep.staging.read(mr, addr, n, ahead, first)
+	}
+	return mr.slice(addr, n), true
+}
+
+// place writes a payload that has arrived to addr. More of its message follows there, or not.
+func (pd *ProtectionDomain) place(qp *QueuePair, response bool, addr uint64, key uint32,
+	access Access, payload []byte, more bool) bool {
+	mr, ok := pd.find(addr, uint32(len(payload)), key, access)
+	if mr == nil {
+		return ok
+	}
+	if mr.foreign != nil {
+		return mr.pd.ep.staging.write(qp, response, mr, addr, payload, more)
+	}
+	copy(mr.slice(addr, uint32(len(payload))), payload)
+	return true
 }
 
 // keyTable maps keys to regions with one array access. Keys are random 32-bit numbers whose low

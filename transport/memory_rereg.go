@@ -13,7 +13,8 @@ const (
 )
 
 // Reregister changes the memory, the protection domain or the access of a region, as flags say; the
-// other arguments have no effect (ibv_rereg_mr). The keys stay; new memory has a new address. No
+// other arguments have no effect (ibv_rereg_mr). New memory of another process is what the region's
+// ForeignMemory stands for by then. The keys stay; new memory has a new address. No
 // request or peer may use the region meanwhile. If it returns an error, nothing has changed.
 func (mr *MemoryRegion) Reregister(flags Rereg, pd *ProtectionDomain, mem []byte,
 	access Access) error {
@@ -40,7 +41,10 @@ func (mr *MemoryRegion) Reregister(flags Rereg, pd *ProtectionDomain, mem []byte
 		pd.users++
 	}
 	if flags&ReregTranslation != 0 {
-		mr.Addr, mr.mem = e.nextAddr, mem
+		mr.Addr, mr.mem, mr.size = e.nextAddr, mem, uint64(len(mem))
+		if mr.foreign != nil {
+			mr.mem, mr.size = nil, mr.foreign.Size()
+		}
 		e.nextAddr = e.addressAfter(mr)
 	}
 	return nil
@@ -48,6 +52,6 @@ func (mr *MemoryRegion) Reregister(flags Rereg, pd *ProtectionDomain, mem []byte
 
 // addressAfter returns the address of the region after mr, with an unmapped page in between.
 func (e *Endpoint) addressAfter(mr *MemoryRegion) uint64 {
-	size := (uint64(len(mr.mem)) + addressAlign - 1) &^ (addressAlign - 1)
+	size := (mr.size + addressAlign - 1) &^ (addressAlign - 1)
 	return mr.Addr + size + addressAlign
 }

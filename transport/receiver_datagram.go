@@ -33,10 +33,10 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		e.counters.UnreliableErrors++
 		return // the receive stays for the next datagram
 	}
-	var grh [wire.GRHLen]byte
-	p.GRH(grh[:])
+	grh := e.made[:]
+	p.GRH(grh)
 	status := StatusSuccess
-	if !rcv.scatterAt(0, grh[:]) || !rcv.scatterAt(wire.GRHLen, payload) {
+	if !rcv.scatter(0, grh, len(payload) > 0) || !rcv.scatter(wire.GRHLen, payload, false) {
 		status = StatusLocProtErr
 	}
 	rcv.hasReceive = false

@@ -123,7 +123,7 @@ func (rcv *receiver) receiveData(p *wire.Packet, info *wire.OpcodeInfo) {
 			rcv.refuseRequest(wire.NakInvalidRequest)
 			return
 		}
-		if !rcv.scatter(payload) {
+		if !rcv.scatter(rcv.received, payload, !info.Last) {
 			rcv.failRecv(StatusLocProtErr)
 			rcv.refuseRequest(wire.NakRemoteOperational)
 			return
@@ -184,7 +184,7 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 	if qp.access&RemoteWrite == 0 { // not supported by this queue pair, rather than denied by a key
 		return wire.NakInvalidRequest, false
 	}
-	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteWrite); !ok {
+	if _, ok := rcv.pd.find(reth.VA.Get(), length, reth.RKey.Get(), RemoteWrite); !ok {
 		return wire.NakRemoteAccess, false
 	}
 	rcv.remote, rcv.remaining, rcv.rkey = reth.VA.Get(), length, reth.RKey.Get()
@@ -195,39 +195,41 @@ func (rcv *receiver) beginWrite(p *wire.Packet, info *wire.OpcodeInfo, payload [
 // may have been deregistered between two packets.
 func (rcv *receiver) placeWrite(payload []byte) bool {
 	n := uint32(len(payload))
-	dst, ok := rcv.pd.memory(rcv.remote, n, rcv.rkey, RemoteWrite)
-	if !ok {
+	if !rcv.pd.place(rcv.conn(), false, rcv.remote, rcv.rkey, RemoteWrite, payload,
+		n < rcv.remaining) {
 		return false
 	}
-	copy(dst, payload)
 	rcv.remote += uint64(n)
 	rcv.remaining -= n
 	return true
 }
 
-// scatter writes a packet of a SEND into the receive in progress.
-func (rcv *receiver) scatter(payload []byte) bool {
-	return rcv.scatterAt(rcv.received, payload)
-}
-
-func (rcv *receiver) scatterAt(offset uint32, payload []byte) bool {
+// scatter writes a packet of a SEND into the receive in progress, at an offset. More follows or
+// not.
+func (rcv *receiver) scatter(offset uint32, payload []byte, more bool) bool {
 	if len(payload) == 0 {
 		return true
 	}
-	w := &rcv.wqe
+	qp, w := rcv.conn(), &rcv.wqe
 	if w.sges == 1 {
-		dst, ok := rcv.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
-			LocalWrite)
-		if ok {
-			copy(dst, payload)
-		}
-		return ok
+		return rcv.pd.place(qp, false, w.sge.Addr+uint64(offset), w.sge.LKey, LocalWrite, payload,
+			more)
 	}
-	return walkSGEs(rcv.pd, w.sge, rcv.sges, w.sges, offset, uint32(len(payload)),
-		LocalWrite, func(piece []byte) {
-			n := copy(piece, payload)
-			payload = payload[n:]
-		})
+	return walkSGEs(w.sge, rcv.sges, w.sges, offset, uint32(len(payload)), func(p piece) bool {
+		part := payload[:p.n]
+		payload = payload[p.n:]
+		return rcv.pd.place(qp, false, p.addr, p.key, LocalWrite, part, more || !p.last)
+	})
+}
+
+// failPlacement refuses the message in progress: packets of it could not be written.
+func (rcv *receiver) failPlacement() {
+	if rcv.message == messageWrite {
+		rcv.refuseRequest(wire.NakRemoteAccess)
+		return
+	}
+	rcv.failRecv(StatusLocProtErr)
+	rcv.refuseRequest(wire.NakRemoteOperational)
 }
 
 // invalidate ends the key that a SEND with invalidate names (InfiniBand spec 9.4.1.1.3).
@@ -351,7 +353,7 @@ func (rcv *receiver) receiveRead(p *wire.Packet) {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
-	if _, ok := rcv.pd.memory(reth.VA.Get(), length, reth.RKey.Get(), RemoteRead); !ok {
+	if _, ok := rcv.pd.find(reth.VA.Get(), length, reth.RKey.Get(), RemoteRead); !ok {
 		rcv.refuseRequest(wire.NakRemoteAccess)
 		return
 	}
@@ -381,7 +383,8 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 		rcv.refuseRequest(wire.NakInvalidRequest)
 		return
 	}
-	mem, ok := rcv.pd.memory(h.VA.Get(), 8, h.RKey.Get(), RemoteAtomic)
+	addr, key := h.VA.Get(), h.RKey.Get()
+	mem, ok := rcv.pd.source(addr, 8, key, RemoteAtomic, 8, true)
 	if !ok {
 		rcv.refuseRequest(wire.NakRemoteAccess)
 		return
@@ -394,7 +397,12 @@ func (rcv *receiver) receiveAtomic(p *wire.Packet, info *wire.OpcodeInfo) {
 			value = h.SwapAdd.Get()
 		}
 	}
-	binary.NativeEndian.PutUint64(mem, value)
+	changed := qp.ep.made[:8]
+	binary.NativeEndian.PutUint64(changed, value)
+	if !rcv.pd.place(qp, false, addr, key, RemoteAtomic, changed, false) {
+		rcv.refuseRequest(wire.NakRemoteAccess)
+		return
+	}
 	rcv.msn++
 	rcv.reads.add(readEntry{first: rcv.ePSN, packets: 1, atomic: true, found: found, msn: rcv.msn})
 	rcv.accept(1)

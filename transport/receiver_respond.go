@@ -219,7 +219,8 @@ func (rcv *receiver) sendResponse(en *readEntry, k uint32, in span) sendStatus {
 	}
 	offset := k << qp.mtuShift
 	size := min(in.length-offset, qp.mtu)
-	src, ok := rcv.pd.memory(en.addr+uint64(offset), size, en.rkey, RemoteRead)
+	src, ok := rcv.pd.source(en.addr+uint64(offset), size, en.rkey, RemoteRead, en.length-offset,
+		offset == 0)
 	if !ok {
 		return sendFailed
 	}

@@ -7,7 +7,8 @@ import "github.com/goroce/goroce/transport/wire"
 func (snd *sender) sealPayload(t *wire.Template, frame []byte, at int, w *sendWQE,
 	slot, offset, n uint32) bool {
 	if w.sges == 1 && w.flags&inline == 0 {
-		src, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), n, w.sge.LKey, 0)
+		src, ok := snd.q.pd.source(w.sge.Addr+uint64(offset), n, w.sge.LKey, 0, w.length-offset,
+			offset == 0)
 		if ok {
 			t.SealCopy(frame, at, src)
 		}
@@ -27,23 +28,32 @@ func (snd *sender) gather(dst []byte, w *sendWQE, slot, offset uint32) bool {
 		copy(dst, snd.q.inline[at:at+len(dst)])
 		return true
 	}
-	return snd.eachPiece(w, slot, offset, uint32(len(dst)), 0, func(piece []byte) {
-		n := copy(dst, piece)
-		dst = dst[n:]
+	pd := snd.q.pd
+	return snd.eachPiece(w, slot, offset, uint32(len(dst)), func(p piece) bool {
+		src, ok := pd.source(p.addr, p.n, p.key, 0, p.ahead, p.first)
+		dst = dst[copy(dst, src):]
+		return ok
 	})
 }
 
 // eachPiece visits n bytes at offset of a request's scatter/gather list.
-func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, access Access,
-	visit func([]byte)) bool {
+func (snd *sender) eachPiece(w *sendWQE, slot, offset, n uint32, visit func(piece) bool) bool {
 	extra := snd.q.sges[slot*uint32(snd.cold().maxSGE-1):]
-	return walkSGEs(snd.q.pd, w.sge, extra, w.sges, offset, n, access, visit)
+	return walkSGEs(w.sge, extra, w.sges, offset, n, visit)
+}
+
+// piece is a part of a packet's payload in one element of a list.
+type piece struct {
+	addr   uint64
+	n, key uint32
+	ahead  uint32 // bytes of the element from addr on
+	first  bool   // it begins the element
+	last   bool   // it ends the packet's payload
 }
 
 // walkSGEs visits n bytes at offset of a list of elements. It returns false if the list is too
-// short, or the key of an element does not allow the access.
-func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset, n uint32,
-	access Access, visit func([]byte)) bool {
+// short, or visit does.
+func walkSGEs(first SGE, extra []SGE, count uint8, offset, n uint32, visit func(piece) bool) bool {
 	for i := uint8(0); i < count && n > 0; i++ {
 		s := first
 		if i > 0 {
@@ -54,29 +64,34 @@ func walkSGEs(pd *ProtectionDomain, first SGE, extra []SGE, count uint8, offset,
 			continue
 		}
 		size := min(s.Length-offset, n)
-		piece, ok := pd.memory(s.Addr+uint64(offset), size, s.LKey, access)
-		if !ok {
+		if !visit(piece{addr: s.Addr + uint64(offset), n: size, key: s.LKey,
+			ahead: s.Length - offset, first: offset == 0, last: size == n}) {
 			return false
 		}
-		visit(piece)
 		n -= size
 		offset = 0
 	}
 	return n == 0
 }
 
-// scatterResponse writes a response into the memory that the request names.
-func (snd *sender) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte) bool {
+// scatterResponse writes a response into the memory that the request names. The next one follows it
+// in order, or not.
+func (snd *sender) scatterResponse(w *sendWQE, slot, offset uint32, payload []byte,
+	more bool) bool {
+	qp, pd := snd.conn(), snd.q.pd
 	if w.sges == 1 {
-		dst, ok := snd.q.pd.memory(w.sge.Addr+uint64(offset), uint32(len(payload)), w.sge.LKey,
-			LocalWrite)
-		if ok {
-			copy(dst, payload)
-		}
-		return ok
+		return pd.place(qp, true, w.sge.Addr+uint64(offset), w.sge.LKey, LocalWrite, payload, more)
 	}
-	return snd.eachPiece(w, slot, offset, uint32(len(payload)), LocalWrite, func(piece []byte) {
-		n := copy(piece, payload)
-		payload = payload[n:]
+	return snd.eachPiece(w, slot, offset, uint32(len(payload)), func(p piece) bool {
+		part := payload[:p.n]
+		payload = payload[p.n:]
+		return pd.place(qp, true, p.addr, p.key, LocalWrite, part, more || !p.last)
 	})
+}
+
+// failResponse ends the connection: a response to the oldest request could not be written.
+func (snd *sender) failResponse() {
+	if snd.done != snd.posted {
+		snd.conn().failAt(snd.done, StatusLocProtErr, AsyncQPFatal)
+	}
 }

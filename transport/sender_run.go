@@ -71,7 +71,10 @@ func (snd *sender) buildRun(first *sendWQE, mr *MemoryRegion, bufs []packet.Buf)
 		if !w.isLike(first) {
 			break
 		}
-		src, ok := mr.slice(w.sge.Addr, first.length)
+		if !mr.contains(w.sge.Addr, first.length) {
+			break
+		}
+		src, ok := mr.source(w.sge.Addr, first.length, first.length, true)
 		if !ok {
 			break
 		}

@@ -8,6 +8,8 @@
 //	libgoroce   the engine as a C library, which libibverbs loads into the program
 //	settings    the environment of a program
 //	roce_run    runs a program with it
+//	daemon      the engine for other processes, over a Unix socket
+//	roced       the daemon as a program
 //
 // The path of an ibv_post_send: the library writes the request into a ring of its queue pair, and
 // the ring's tail into the session's array of tails. The polling core, in its next round, sees that

@@ -67,6 +67,19 @@ type completionQueue struct {
 	unsentEvent bool   // the channel's socket was full
 }
 
+// prepareCQ makes the ring of a new or resized queue.
+func (s *Session) prepareCQ(body []byte) error {
+	r, err := protocol.Decode[protocol.CreateCQ](body)
+	if err != nil {
+		return err
+	}
+	if r.Depth < 1 || r.Depth > uint32(s.engine.limits.MaxCQE) {
+		return fmt.Errorf("completion queue of depth %d, want 1 to %d: %w", r.Depth,
+			s.engine.limits.MaxCQE, transport.ErrInvalid)
+	}
+	return s.prepare("goroce-cq", cqSize(entries(r.Depth)))
+}
+
 func (s *Session) createCQ(ep *transport.Endpoint, r *protocol.CreateCQ) (answer, error) {
 	cq, err := ep.CreateCQ(int(r.Depth))
 	if err != nil {
@@ -78,11 +91,9 @@ func (s *Session) createCQ(ep *transport.Endpoint, r *protocol.CreateCQ) (answer
 			return answer{}, err
 		}
 	}
-	if err := o.allocate(int(r.Depth)); err != nil {
-		return answer{}, err
-	}
+	o.allocate(s.takePrepared(), int(r.Depth))
 	if o.handle, err = s.add(o); err != nil {
-		o.memory.close()
+		s.release(o.memory)
 		return answer{}, err
 	}
 	if o.channel != nil {
@@ -98,17 +109,12 @@ func (o *completionQueue) describe() *protocol.CQ {
 	return &protocol.CQ{Handle: o.handle, Depth: uint32(o.depth), Entries: uint32(len(o.ring))}
 }
 
-// allocate makes a new, empty ring.
-func (o *completionQueue) allocate(depth int) error {
+// allocate makes a new, empty ring in memory.
+func (o *completionQueue) allocate(memory *shared, depth int) {
 	n := entries(uint32(depth))
-	memory, err := newShared("goroce-cq", cqSize(n))
-	if err != nil {
-		return err
-	}
 	o.memory, o.depth, o.ring = memory, depth, memory.cqes(n)
 	o.polled, o.armed, o.waiting = memory.cqHead()
 	o.tail, o.taken = 0, 0
-	return nil
 }
 
 // resizeCQ moves the completions that the program has not polled to a new ring.
@@ -119,16 +125,14 @@ func (s *Session) resizeCQ(_ *transport.Endpoint, r *protocol.CreateCQ) (answer,
 	}
 	old := *o
 	left := min(o.tail-o.polled.Load(), uint32(len(o.ring)))
-	if r.Depth > 1<<30 || left > r.Depth {
+	if left > r.Depth {
 		return answer{}, fmt.Errorf("depth %d, but %d completions are in the queue: %w", r.Depth,
 			left, transport.ErrInvalid)
 	}
 	if err := o.Resize(int(r.Depth)); err != nil {
 		return answer{}, err
 	}
-	if err := o.allocate(int(r.Depth)); err != nil {
-		return answer{}, err
-	}
+	o.allocate(s.takePrepared(), int(r.Depth))
 	for i := old.tail - left; i != old.tail; i++ {
 		e := &o.ring[o.tail&uint32(len(o.ring)-1)]
 		*e = old.ring[i&uint32(len(old.ring)-1)]
@@ -136,7 +140,7 @@ func (s *Session) resizeCQ(_ *transport.Endpoint, r *protocol.CreateCQ) (answer,
 		publish(e, o.tail)
 	}
 	o.armed.Store(old.armed.Load())
-	old.memory.close()
+	s.release(old.memory)
 	return answer{body: o.describe(), memory: []*shared{o.memory}}, nil
 }
 
@@ -159,7 +163,7 @@ func (s *Session) removeCQ(o *completionQueue) {
 	if o.channel != nil {
 		o.channel.users--
 	}
-	o.memory.close()
+	s.release(o.memory)
 	delete(s.objects, o.handle)
 }
 

@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"net/netip"
 	"sync"
-
-	"golang.org/x/sys/unix"
+	"sync/atomic"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/packet"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/units"
 	"github.com/goroce/goroce/verbs/protocol"
@@ -22,6 +22,9 @@ type Engine struct {
 	host *goroce.Host
 	wake *shared // the page that all sessions map
 	gids []netip.Addr
+
+	limits      transport.DeviceAttr
+	sharedCount atomic.Int32 // of objects with shared memory
 
 	mu       sync.Mutex
 	closed   bool
@@ -40,16 +43,23 @@ type Engine struct {
 	wcs      [32]transport.WorkCompletion
 }
 
+// maxSessions limits the threads that wait for requests.
+const maxSessions = 1024
+
 // maxSGE is at least what the transport accepts.
 const maxSGE = 32
 
-// Open opens a port and starts an engine on it. It sets Asleep of the options.
-func Open(url string, o goroce.Options) (*Engine, error) {
+// Open opens a port and starts an engine on it. It sets Asleep and Wrap of the options.
+func Open(url string, o goroce.Options) (*Engine, error) { return open(url, o, false) }
+
+// open is Open for a port at whose other end nothing is, or something.
+func open(url string, o goroce.Options, alone bool) (*Engine, error) {
 	wake, err := newShared("goroce-wake", protocol.WakeSize)
 	if err != nil {
 		return nil, fmt.Errorf("engine: %w", err)
 	}
 	o.Asleep = wake.word(0)
+	o.Wrap = hairpin(alone, o.Wrap)
 	host, err := goroce.Open(url, o)
 	if err != nil {
 		wake.close()
@@ -63,7 +73,10 @@ func Open(url string, o goroce.Options) (*Engine, error) {
 			e.gids = append(e.gids, p.Addr())
 		}
 	}
-	err = e.startCM()
+	err = e.do(func(ep *transport.Endpoint) { e.limits = ep.Query() })
+	if err == nil {
+		err = e.startCM()
+	}
 	if err == nil {
 		_, err = host.Run(0, e)
 	}
@@ -73,18 +86,46 @@ func Open(url string, o goroce.Options) (*Engine, error) {
 	return e, nil
 }
 
+// hairpin returns a decorator of the port within wrap that returns frames to ourselves: queue pairs
+// of one engine may be connected.
+func hairpin(alone bool, wrap func(int, packet.Port) packet.Port) func(int,
+	packet.Port) packet.Port {
+	return func(i int, p packet.Port) packet.Port {
+		p = packet.NewHairpin(p, alone)
+		if wrap != nil {
+			p = wrap(i, p)
+		}
+		return p
+	}
+}
+
 // Host returns the host, for its statistics.
 func (e *Engine) Host() *goroce.Host { return e.host }
 
-// Serve serves a session over a SOCK_SEQPACKET socket, which it then owns, in a goroutine of its
+// Serve serves a session over a SOCK_SEQPACKET socket, which it then owns unless it returns an
+// error, in a goroutine of its
 // own. memory resolves the addresses of the program at the other end.
 func (e *Engine) Serve(socket int, memory Memory) error {
-	s := newSession(e, socket, memory)
+	return e.serve(newSession(e, socket, memory))
+}
+
+// ServeProcess is Serve for another process, which shares its memory in the session (Process).
+// The session ends when that process does. It owns the pidfd, too, which may be -1. If it returns
+// an error, the socket is still the caller's.
+func (e *Engine) ServeProcess(socket, pidfd int) error {
+	s := newSession(e, socket, nil)
+	s.pidfd = pidfd
+	return e.serve(s)
+}
+
+func (e *Engine) serve(s *Session) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.closed {
-		_ = unix.Close(socket)
 		return ErrClosed
+	}
+	if len(e.sessions) == maxSessions {
+		return fmt.Errorf("engine: %d sessions: %w", maxSessions, transport.ErrLimit)
 	}
 	e.sessions[s] = struct{}{}
 	e.running.Add(1)

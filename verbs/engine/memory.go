@@ -10,11 +10,17 @@ import (
 
 // Memory resolves the addresses of a program.
 type Memory interface {
-	// Map returns the program's n bytes at an address, which must stay accessible until Unmap. It
-	// fails with unix.EFAULT if the program has no such memory, or cannot write it and write is
-	// set.
-	Map(addr, n uint64, write bool) ([]byte, error)
-	Unmap(mem []byte)
+	// Map returns what stands behind the program's n bytes at an address. It fails with unix.EFAULT
+	// if the program has no such memory, or cannot write it and write is set, as far as that can be
+	// known before they are used.
+	Map(addr, n uint64, write bool) (mapping, error)
+}
+
+// mapping is what stands behind a range of a program's addresses: bytes of this process, or a range
+// of another one.
+type mapping struct {
+	bytes   []byte
+	foreign *foreignRange // nil: bytes
 }
 
 // Local is the Memory of this process.
@@ -22,12 +28,12 @@ type Local struct{}
 
 // Map implements Memory. It makes all pages present, as an adapter's driver pins them; that the
 // program keeps them until it deregisters the region is its duty.
-func (Local) Map(addr, n uint64, write bool) ([]byte, error) {
+func (Local) Map(addr, n uint64, write bool) (b mapping, err error) {
 	if n == 0 {
-		return nil, nil
+		return b, nil
 	}
 	if n > math.MaxInt64 || addr+n < addr || addr == 0 {
-		return nil, unix.EFAULT
+		return b, unix.EFAULT
 	}
 	page := uint64(unix.Getpagesize())
 	first := addr &^ (page - 1)
@@ -42,13 +48,13 @@ func (Local) Map(addr, n uint64, write bool) ([]byte, error) {
 		case errno == unix.EINTR || errno == unix.EAGAIN:
 			continue
 		case errno == unix.EINVAL && !populates():
-			return local(addr, n), nil
+			return mapping{bytes: local(addr, n)}, nil
 		case errno == unix.ENOMEM, errno == unix.EINVAL: // not mapped, or not writable
-			return nil, unix.EFAULT
+			return b, unix.EFAULT
 		case errno != 0:
-			return nil, errors.Join(unix.EFAULT, errno)
+			return b, errors.Join(unix.EFAULT, errno)
 		}
-		return local(addr, n), nil
+		return mapping{bytes: local(addr, n)}, nil
 	}
 }
 
@@ -62,6 +68,3 @@ var populates = sync.OnceValue(func() bool {
 	defer func() { _ = unix.Munmap(page) }()
 	return unix.Madvise(page, unix.MADV_POPULATE_READ) == nil
 })
-
-// Unmap implements Memory.
-func (Local) Unmap([]byte) {}

@@ -31,10 +31,10 @@ func find[T any](s *Session, handle uint32) (T, error) {
 	return object, nil
 }
 
-// memoryRegion is a region and the memory behind it.
+// memoryRegion is a region, whose memory of another process is foreign.
 type memoryRegion struct {
 	*transport.MemoryRegion
-	mem []byte
+	foreign *foreignRange
 }
 
 type addressHandle struct{ *transport.AddressHandle }
@@ -93,52 +93,59 @@ func access(flags uint32) (transport.Access, error) {
 // resolve maps the memory of a new region, outside the polling core: it may take long.
 func (s *Session) resolve(body []byte) error {
 	r, err := protocol.Decode[protocol.RegMR](body)
-	if err == nil {
-		s.mapped, err = s.memory.Map(r.Addr, r.Length, r.Access&accessLocalWrite != 0)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.mapMemory(&r)
 }
 
 // resolveAgain is resolve for a region whose memory may change.
 func (s *Session) resolveAgain(body []byte) error {
 	r, err := protocol.Decode[protocol.RegMR](body)
-	s.mapped = nil
-	if err == nil && transport.Rereg(r.Flags)&transport.ReregTranslation != 0 {
-		write := r.Access&accessLocalWrite != 0
-		s.mapped, err = s.memory.Map(r.Addr, r.Length, write)
+	if err != nil || transport.Rereg(r.Flags)&transport.ReregTranslation == 0 {
+		s.mapped = mapping{}
+		return err
 	}
+	return s.mapMemory(&r)
+}
+
+func (s *Session) mapMemory(r *protocol.RegMR) (err error) {
+	if s.memory == nil {
+		return fmt.Errorf("the program has not shared its memory: %w", transport.ErrInvalid)
+	}
+	s.mapped, err = s.memory.Map(r.Addr, r.Length, r.Access&accessLocalWrite != 0)
 	return err
 }
 
 func (s *Session) regMR(ep *transport.Endpoint, r *protocol.RegMR) (answer, error) {
-	mem := s.mapped
 	pd, err := find[protectionDomain](s, r.PD)
-	var a transport.Access
-	if err == nil {
-		a, err = access(r.Access)
-	}
-	var mr *transport.MemoryRegion
-	if err == nil {
-		mr, err = ep.RegisterMemoryAt(pd.ProtectionDomain, mem, r.IOVA,
-			a|transport.RemoteInvalidate)
-	}
 	if err != nil {
-		s.memory.Unmap(mem)
 		return answer{}, err
 	}
-	h, err := s.add(&memoryRegion{mr, mem})
+	a, err := access(r.Access)
+	if err != nil {
+		return answer{}, err
+	}
+	a |= transport.RemoteInvalidate
+	var mr *transport.MemoryRegion
+	if m := &s.mapped; m.foreign != nil {
+		mr, err = ep.RegisterForeign(pd.ProtectionDomain, m.foreign, r.IOVA, a)
+	} else {
+		mr, err = ep.RegisterMemoryAt(pd.ProtectionDomain, m.bytes, r.IOVA, a)
+	}
+	if err != nil {
+		return answer{}, err
+	}
+	h, err := s.add(memoryRegion{mr, s.mapped.foreign})
 	if err != nil {
 		mr.Deregister()
-		s.memory.Unmap(mem)
 	}
 	return answer{body: &protocol.MR{Handle: h, LKey: mr.LKey, RKey: mr.RKey}}, err
 }
 
 func (s *Session) reregMR(_ *transport.Endpoint, r *protocol.RegMR) (answer, error) {
 	what := transport.Rereg(r.Flags) // the same bits
-	change := what&transport.ReregTranslation != 0
-	mem := s.mapped
-	mr, err := find[*memoryRegion](s, r.Handle)
+	mr, err := find[memoryRegion](s, r.Handle)
 	pd := protectionDomain{}
 	if err == nil && what&transport.ReregPD != 0 {
 		pd, err = find[protectionDomain](s, r.PD)
@@ -147,26 +154,30 @@ func (s *Session) reregMR(_ *transport.Endpoint, r *protocol.RegMR) (answer, err
 	if err == nil {
 		a, err = access(r.Access)
 	}
-	if err == nil {
-		err = mr.Reregister(what, pd.ProtectionDomain, mem, a|transport.RemoteInvalidate)
-	}
 	if err != nil {
-		s.memory.Unmap(mem)
 		return answer{}, err
 	}
-	if change {
-		mr.Addr = r.IOVA
-		mr.mem, mem = mem, mr.mem
+	old := foreignRange{}
+	if mr.foreign != nil && s.mapped.foreign != nil {
+		old, *mr.foreign = *mr.foreign, *s.mapped.foreign
 	}
-	s.memory.Unmap(mem)
+	if err := mr.Reregister(what, pd.ProtectionDomain, s.mapped.bytes,
+		a|transport.RemoteInvalidate); err != nil {
+		if old.process != nil {
+			*mr.foreign = old
+		}
+		return answer{}, err
+	}
+	if what&transport.ReregTranslation != 0 {
+		mr.Addr = r.IOVA
+	}
 	return answer{body: &protocol.MR{Handle: r.Handle, LKey: mr.LKey, RKey: mr.RKey}}, nil
 }
 
 func (s *Session) deregMR(_ *transport.Endpoint, r *protocol.Handle) (answer, error) {
-	mr, err := find[*memoryRegion](s, r.Handle)
+	mr, err := find[memoryRegion](s, r.Handle)
 	if err == nil {
 		mr.Deregister()
-		s.memory.Unmap(mr.mem)
 		delete(s.objects, r.Handle)
 	}
 	return answer{}, err
@@ -219,9 +230,8 @@ func (s *Session) destroyAll(ep *transport.Endpoint) {
 			s.removeSRQ(o)
 		case *completionQueue:
 			s.removeCQ(o)
-		case *memoryRegion:
+		case memoryRegion:
 			o.Deregister()
-			s.memory.Unmap(o.mem)
 		case addressHandle:
 			o.Destroy()
 		}
@@ -237,6 +247,6 @@ func (s *Session) destroyAll(ep *transport.Endpoint) {
 	clear(s.objects)
 	s.engine.detach(s)
 	if s.shared != nil {
-		s.shared.close()
+		s.release(s.shared)
 	}
 }

@@ -26,19 +26,44 @@ type queuePair struct {
 // qpTypes are the transport services by enum ibv_qp_type.
 var qpTypes = map[uint32]transport.QPType{2: transport.RC, 3: transport.UC, 4: transport.UD}
 
+// inlineOf returns how much inline data a queue pair may send: at least what the smallest slot has
+// room for. Rdma_xclient asks for none, and sends 16 bytes.
+func (e *Engine) inlineOf(r *protocol.CreateQP) int {
+	return min(max(int(r.MaxInline), protocol.WQESize-protocol.WQEBody), e.limits.MaxInline)
+}
+
+// ringsOf returns where the rings of a queue pair are in its memory, and how large that is.
+func (e *Engine) ringsOf(r *protocol.CreateQP) (send, recv protocol.Ring, size int) {
+	var l layout
+	send = l.place(r.MaxSendWR, protocol.SendStride(int(max(r.MaxSendSGE, 1)), e.inlineOf(r)))
+	if r.SRQ == 0 {
+		recv = l.place(r.MaxRecvWR, protocol.RecvStride(int(max(r.MaxRecvSGE, 1))))
+	}
+	return send, recv, l.size
+}
+
+// prepareQP checks the sizes of a new queue pair, and makes its rings.
+func (s *Session) prepareQP(body []byte) error {
+	r, err := protocol.Decode[protocol.CreateQP](body)
+	if err != nil {
+		return err
+	}
+	limits := &s.engine.limits
+	if r.MaxSendWR > uint32(limits.MaxQPWR) || r.MaxRecvWR > uint32(limits.MaxQPWR) ||
+		r.MaxSendSGE > maxSGE || r.MaxRecvSGE > maxSGE || r.MaxInline > uint32(limits.MaxInline) {
+		return fmt.Errorf("queue pair larger than the device's limits: %w", transport.ErrInvalid)
+	}
+	_, _, size := s.engine.ringsOf(&r)
+	return s.prepare("goroce-qp", size)
+}
+
 // initOf translates the attributes of a new queue pair.
-func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transport.QPInit,
+func (s *Session) initOf(r *protocol.CreateQP) (i transport.QPInit,
 	sendCQ *completionQueue, err error) {
 	kind, ok := qpTypes[r.Type]
 	if !ok {
 		return i, nil, fmt.Errorf("queue pair of type %d, want RC, UC or UD: %w", r.Type,
 			errUnsupported)
-	}
-	limits := ep.Query()
-	if r.MaxSendWR > uint32(limits.MaxQPWR) || r.MaxRecvWR > uint32(limits.MaxQPWR) ||
-		r.MaxSendSGE > maxSGE || r.MaxRecvSGE > maxSGE || r.MaxInline > uint32(limits.MaxInline) {
-		return i, nil, fmt.Errorf("queue pair larger than the device's limits: %w",
-			transport.ErrInvalid)
 	}
 	pd, err := find[protectionDomain](s, r.PD)
 	if err != nil {
@@ -54,9 +79,7 @@ func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transp
 	i = transport.QPInit{Type: kind, PD: pd.ProtectionDomain, SendCQ: sendCQ.CompletionQueue,
 		RecvCQ: recvCQ.CompletionQueue, MaxSendWR: int(r.MaxSendWR), MaxRecvWR: int(r.MaxRecvWR),
 		MaxSendSGE: int(max(r.MaxSendSGE, 1)), MaxRecvSGE: int(max(r.MaxRecvSGE, 1)),
-		SignalAll: r.SignalAll != 0}
-	// at least what the smallest slot has room for: rdma_xclient asks for none, and sends 16 bytes
-	i.MaxInline = min(max(int(r.MaxInline), protocol.WQESize-protocol.WQEBody), limits.MaxInline)
+		SignalAll: r.SignalAll != 0, MaxInline: s.engine.inlineOf(r)}
 	if r.SRQ != 0 {
 		srq, err := find[*sharedQueue](s, r.SRQ)
 		if err != nil {
@@ -68,7 +91,7 @@ func (s *Session) initOf(ep *transport.Endpoint, r *protocol.CreateQP) (i transp
 }
 
 func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer, error) {
-	init, sendCQ, err := s.initOf(ep, r)
+	init, sendCQ, err := s.initOf(r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -82,7 +105,9 @@ func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer
 	reply := &protocol.QP{Number: uint32(qp.Num), MaxSendWR: r.MaxSendWR, MaxRecvWR: r.MaxRecvWR,
 		MaxSendSGE: uint32(init.MaxSendSGE), MaxRecvSGE: uint32(init.MaxRecvSGE),
 		MaxInline: uint32(init.MaxInline)}
-	if err := o.makeRings(&init, reply); err != nil {
+	reply.Send, reply.Recv, _ = s.engine.ringsOf(r)
+	o.memory = s.takePrepared()
+	if err := o.addQueues(reply); err != nil {
 		s.removeQP(o)
 		return answer{}, err
 	}
@@ -94,26 +119,15 @@ func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer
 	return answer{body: reply, memory: []*shared{o.memory}}, nil
 }
 
-// makeRings makes the rings of the queue pair's requests.
-func (o *queuePair) makeRings(init *transport.QPInit, reply *protocol.QP) error {
+// addQueues adds the rings of the queue pair's requests to the session's.
+func (o *queuePair) addQueues(reply *protocol.QP) error {
 	s := o.session
-	var l layout
-	reply.Send = l.place(reply.MaxSendWR, protocol.SendStride(init.MaxSendSGE, init.MaxInline))
-	if init.SRQ == nil {
-		reply.Recv = l.place(reply.MaxRecvWR, protocol.RecvStride(init.MaxRecvSGE))
-	}
-	if l.size > maxRing {
-		return fmt.Errorf("%d bytes of work requests: %w", l.size, transport.ErrLimit)
-	}
 	var err error
-	if o.memory, err = newShared("goroce-qp", l.size); err != nil {
-		return err
-	}
 	if o.send, err = s.addQueue(o.memory, &reply.Send, s.drainSend); err != nil {
 		return err
 	}
 	o.send.qp = o
-	if init.SRQ != nil {
+	if reply.Recv.Entries == 0 { // it has a shared receive queue
 		return nil
 	}
 	if o.recv, err = s.addQueue(o.memory, &reply.Recv, s.drainRecv); err != nil {
@@ -129,7 +143,7 @@ func (s *Session) removeQP(o *queuePair) {
 	s.removeQueue(o.send)
 	s.removeQueue(o.recv)
 	if o.memory != nil {
-		o.memory.close()
+		s.release(o.memory)
 	}
 	delete(s.objects, o.handle)
 }

@@ -96,16 +96,27 @@ type sharedQueue struct {
 	limit   uint32
 }
 
+// prepareSRQ makes the ring of a new queue.
+func (s *Session) prepareSRQ(body []byte) error {
+	r, err := protocol.Decode[protocol.CreateSRQ](body)
+	if err != nil {
+		return err
+	}
+	if r.MaxWR < 1 || r.MaxWR > uint32(s.engine.limits.MaxQPWR) || r.MaxSGE > maxSGE {
+		return fmt.Errorf("%d receives of %d elements: %w", r.MaxWR, r.MaxSGE,
+			transport.ErrInvalid)
+	}
+	var l layout
+	l.place(r.MaxWR, protocol.RecvStride(int(max(r.MaxSGE, 1))))
+	return s.prepare("goroce-srq", l.size)
+}
+
 func (s *Session) createSRQ(ep *transport.Endpoint, r *protocol.CreateSRQ) (answer, error) {
 	pd, err := find[protectionDomain](s, r.PD)
 	if err != nil {
 		return answer{}, err
 	}
 	r.MaxSGE = max(r.MaxSGE, 1)
-	if r.MaxWR < 1 || r.MaxWR > uint32(ep.Query().MaxQPWR) || r.MaxSGE > maxSGE {
-		return answer{}, fmt.Errorf("%d receives of %d elements: %w", r.MaxWR, r.MaxSGE,
-			transport.ErrInvalid)
-	}
 	srq, err := ep.CreateSRQ(pd.ProtectionDomain, int(r.MaxWR), int(r.MaxSGE))
 	if err != nil {
 		return answer{}, err
@@ -114,9 +125,8 @@ func (s *Session) createSRQ(ep *transport.Endpoint, r *protocol.CreateSRQ) (answ
 		maxSGE: int(r.MaxSGE)}
 	var l layout
 	ring := l.place(r.MaxWR, protocol.RecvStride(o.maxSGE))
-	if o.memory, err = newShared("goroce-srq", l.size); err == nil {
-		o.queue, err = s.addQueue(o.memory, &ring, s.drainSRQ)
-	}
+	o.memory = s.takePrepared()
+	o.queue, err = s.addQueue(o.memory, &ring, s.drainSRQ)
 	if err == nil {
 		o.queue.srq = o
 		o.handle, err = s.add(o)
@@ -136,7 +146,7 @@ func (s *Session) removeSRQ(o *sharedQueue) {
 	_ = o.Destroy()
 	s.removeQueue(o.queue)
 	if o.memory != nil {
-		o.memory.close()
+		s.release(o.memory)
 	}
 	delete(s.objects, o.handle)
 }

@@ -16,15 +16,19 @@ import (
 type Session struct {
 	engine *Engine
 	socket int
-	memory Memory
-	events int // the socket to which asynchronous events go; -1 before Hello
+	pidfd  int    // of the program's process; -1: unknown
+	memory Memory // nil: of a daemon's program that has not shared its memory yet
+	events int    // the socket to which asynchronous events go; -1 before Hello
 	shared *shared
 
 	tails, heads []atomic.Uint32
 	queues       []*workQueue // by their number; nil: free
 	objects      map[uint32]any
 	next         uint32           // the newest handle
-	mapped       []byte           // by prepare of the present request
+	mapped       mapping          // by prepare of the present request
+	prepared     *shared          // likewise, until an object has it
+	released     []*shared        // by the present request
+	process      *Process         // the memory of a daemon's program
 	pending      []protocol.Event // for which the events' socket has no room
 }
 
@@ -35,7 +39,7 @@ const (
 )
 
 func newSession(e *Engine, socket int, memory Memory) *Session {
-	return &Session{engine: e, socket: socket, memory: memory, events: -1,
+	return &Session{engine: e, socket: socket, memory: memory, events: -1, pidfd: -1,
 		objects: make(map[uint32]any)}
 }
 
@@ -47,6 +51,9 @@ func (s *Session) run() {
 	defer func() { _ = unix.Close(s.socket) }()
 	message := make([]byte, protocol.MaxMessage+1)
 	for {
+		if s.pidfd >= 0 && !awaitMessage(s.socket, s.pidfd) {
+			break
+		}
 		n, fds, err := receive(s.socket, message)
 		if err != nil || n == 0 {
 			break
@@ -64,6 +71,13 @@ func (s *Session) run() {
 		}
 	}
 	_ = s.engine.do(func(ep *transport.Endpoint) { s.destroyAll(ep) })
+	s.tidy()
+	if s.process != nil {
+		s.process.close()
+	}
+	if s.pidfd >= 0 {
+		_ = unix.Close(s.pidfd)
+	}
 	if s.events >= 0 {
 		_ = unix.Close(s.events)
 	}
@@ -110,8 +124,40 @@ func (s *Session) perform(op protocol.Op, body []byte, fds []int) (a answer, err
 		}
 	}
 	doErr := s.engine.do(func(ep *transport.Endpoint) { a, err = handler.run(s, ep, body, fds) })
+	s.tidy()
 	return a, errors.Join(err, doErr)
 }
+
+// tidy unmaps what the request has released, or prepared in vain.
+func (s *Session) tidy() {
+	if s.prepared != nil {
+		s.prepared.close()
+		s.prepared = nil
+	}
+	for _, m := range s.released {
+		m.close()
+	}
+	s.released = nil
+}
+
+// prepare makes the shared memory of a new object, which takes its time, outside the polling core.
+func (s *Session) prepare(name string, size int) (err error) {
+	if size > maxRing {
+		return fmt.Errorf("%d bytes of shared memory: %w", size, transport.ErrLimit)
+	}
+	s.prepared, err = s.engine.newShared(name, size)
+	return err
+}
+
+// takePrepared returns what prepare has made.
+func (s *Session) takePrepared() *shared {
+	m := s.prepared
+	s.prepared = nil
+	return m
+}
+
+// release makes tidy unmap memory that nothing uses any more.
+func (s *Session) release(m *shared) { s.released = append(s.released, m) }
 
 // handler executes one operation.
 type handler struct {
@@ -141,7 +187,8 @@ var handlers map[protocol.Op]handler
 
 func init() {
 	handlers = map[protocol.Op]handler{
-		protocol.OpHello:          {run: (*Session).hello},
+		protocol.OpHello:          {run: (*Session).hello, prepare: (*Session).prepareSession},
+		protocol.OpShareMemory:    {run: (*Session).shareMemory},
 		protocol.OpQueryPort:      on((*Session).queryPort),
 		protocol.OpAllocPD:        on((*Session).allocPD),
 		protocol.OpDeallocPD:      on((*Session).deallocPD),
@@ -150,14 +197,14 @@ func init() {
 		protocol.OpDeregMR:        on((*Session).deregMR),
 		protocol.OpCreateChannel:  {run: (*Session).createChannel},
 		protocol.OpDestroyChannel: on((*Session).destroyChannel),
-		protocol.OpCreateCQ:       on((*Session).createCQ),
-		protocol.OpResizeCQ:       on((*Session).resizeCQ),
+		protocol.OpCreateCQ:       on((*Session).createCQ).after((*Session).prepareCQ),
+		protocol.OpResizeCQ:       on((*Session).resizeCQ).after((*Session).prepareCQ),
 		protocol.OpDestroyCQ:      on((*Session).destroyCQ),
-		protocol.OpCreateSRQ:      on((*Session).createSRQ),
+		protocol.OpCreateSRQ:      on((*Session).createSRQ).after((*Session).prepareSRQ),
 		protocol.OpModifySRQ:      on((*Session).modifySRQ),
 		protocol.OpQuerySRQ:       on((*Session).querySRQ),
 		protocol.OpDestroySRQ:     on((*Session).destroySRQ),
-		protocol.OpCreateQP:       on((*Session).createQP),
+		protocol.OpCreateQP:       on((*Session).createQP).after((*Session).prepareQP),
 		protocol.OpModifyQP:       on((*Session).modifyQP),
 		protocol.OpQueryQP:        on((*Session).queryQP),
 		protocol.OpDestroyQP:      on((*Session).destroyQP),
@@ -165,6 +212,10 @@ func init() {
 		protocol.OpDestroyAH:      on((*Session).destroyAH),
 	}
 	maps.Copy(handlers, cmHandlers())
+}
+
+func (s *Session) prepareSession([]byte) error {
+	return s.prepare("goroce-session", protocol.SessionSize)
 }
 
 // hello begins the session.
@@ -177,10 +228,7 @@ func (s *Session) hello(ep *transport.Endpoint, body []byte, fds []int) (answer,
 		return answer{}, fmt.Errorf("version %d with %d descriptors, want %d with 1: %w", h.Version,
 			len(fds), protocol.Version, transport.ErrInvalid)
 	}
-	s.shared, err = newShared("goroce-session", protocol.SessionSize)
-	if err != nil {
-		return answer{}, err
-	}
+	s.shared = s.takePrepared()
 	s.tails = s.shared.words(protocol.TailsOffset, protocol.Queues)
 	s.heads = s.shared.words(protocol.HeadsOffset, protocol.Queues)
 	s.events, fds[0] = fds[0], -1

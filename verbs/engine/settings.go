@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/goroce/goroce"
@@ -52,7 +53,7 @@ func OpenSettings(s *settings.Settings) (*Engine, error) {
 	if o.NewAlgorithm, err = algorithms(s); err != nil {
 		return nil, err
 	}
-	e, err := Open(s.Port, o)
+	e, err := open(s.Port, o, strings.HasPrefix(s.Port, "loop:")) // whose peer is in no process
 	if err == nil && wrapErr != nil {
 		_ = e.Close()
 		return nil, wrapErr

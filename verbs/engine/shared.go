@@ -2,15 +2,38 @@ package engine
 
 import (
 	"fmt"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/goroce/goroce/transport"
 )
+
+// maxShared limits how much shared memory all sessions have: a process may have 65530 mappings
+// (vm.max_map_count), of which Go's heap needs some.
+const maxShared = 32768
 
 // shared is memory that we and a program map. The program cannot change its size: an access past
 // the end of a file that it made shorter would end this process.
 type shared struct {
 	fd    int // -1 once sent
 	bytes []byte
+	count *atomic.Int32 // of all sessions' shared memory
+}
+
+// newShared makes shared memory of the engine.
+func (e *Engine) newShared(name string, size int) (*shared, error) {
+	if e.sharedCount.Add(1) > maxShared {
+		e.sharedCount.Add(-1)
+		return nil, fmt.Errorf("%d objects with shared memory: %w", maxShared, transport.ErrLimit)
+	}
+	m, err := newShared(name, size)
+	if err != nil {
+		e.sharedCount.Add(-1)
+		return nil, err
+	}
+	m.count = &e.sharedCount
+	return m, nil
 }
 
 func newShared(name string, size int) (*shared, error) {
@@ -46,5 +69,9 @@ func (m *shared) close() {
 	if m.bytes != nil {
 		_ = unix.Munmap(m.bytes)
 		m.bytes = nil
+	}
+	if m.count != nil {
+		m.count.Add(-1)
+		m.count = nil
 	}
 }

@@ -9,6 +9,23 @@ import (
 	"github.com/goroce/goroce/transport"
 )
 
+// awaitMessage waits for a message or the end of the socket. It reports false when the process has
+// ended: another one may have inherited the socket.
+func awaitMessage(socket, pidfd int) bool {
+	fds := []unix.PollFd{{Fd: int32(socket), Events: unix.POLLIN},
+		{Fd: int32(pidfd), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(fds, -1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return false
+		default:
+			return fds[0].Revents != 0 && fds[1].Revents == 0
+		}
+	}
+}
+
 // receive waits for a message and the descriptors that come with it.
 func receive(socket int, message []byte) (n int, fds []int, err error) {
 	control := make([]byte, unix.CmsgSpace(4*4))

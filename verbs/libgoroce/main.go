@@ -55,6 +55,7 @@ func connect() (int, error) {
 	}
 	if err := process.engine.Serve(pair[1], engine.Local{}); err != nil {
 		_ = unix.Close(pair[0])
+		_ = unix.Close(pair[1])
 		return -1, err
 	}
 	return pair[0], nil

@@ -45,6 +45,8 @@ static int hello(struct gr_context *c)
 	c->verbs.context.async_fd = events[0];
 	if (!err && (!memory || !wake))
 		err = ENOMEM;
+	if (!err && c->engine.daemon)
+		err = gr_share_memory(&c->engine);
 	if (!err)
 		return 0;
 	close(events[0]);

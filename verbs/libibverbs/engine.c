@@ -9,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "goroce.h"
@@ -98,29 +97,13 @@ static int connect_here(struct gr_engine *e)
 	return ENODEV;
 }
 
-static int connect_daemon(struct gr_engine *e, const char *path)
-{
-	struct sockaddr_un addr = {.sun_family = AF_UNIX};
-	if (strlen(path) >= sizeof(addr.sun_path))
-		return ENAMETOOLONG;
-	strcpy(addr.sun_path, path);
-	e->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (e->fd < 0)
-		return errno;
-	if (connect(e->fd, (struct sockaddr *)&addr, sizeof(addr)) == 0)
-		return 0;
-	int err = errno;
-	fprintf(stderr, "goroce: connect to the daemon at %s: %s\n", path, strerror(err));
-	close(e->fd);
-	return err;
-}
-
 int gr_connect(struct gr_engine *e)
 {
 	pthread_mutex_init(&e->mutex, NULL);
 	e->errnum = 0;
+	e->daemon = false;
 	const char *daemon = getenv("GOROCE_DAEMON");
-	return daemon && *daemon ? connect_daemon(e, daemon) : connect_here(e);
+	return daemon && *daemon ? gr_connect_daemon(e, daemon) : connect_here(e);
 }
 
 void gr_disconnect(struct gr_engine *e)

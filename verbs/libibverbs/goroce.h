@@ -36,7 +36,8 @@ static inline void gr_release(gr_lock *lock)
 /* A connection with the engine. */
 struct gr_engine {
 	int fd;
-	int errnum; /* not 0: the engine is gone */
+	bool daemon; /* in another process */
+	int errnum;  /* not 0: the engine is gone */
 	pthread_mutex_t mutex;
 };
 
@@ -140,6 +141,14 @@ void gr_disconnect(struct gr_engine *engine);
 int gr_request(struct gr_engine *engine, uint32_t op, const void *body, size_t size, int fd_out,
 	       void *reply, size_t reply_size, int *fds_in, int n_in);
 void *gr_map(int fd, size_t size);
+
+/* daemon.c */
+int gr_connect_daemon(struct gr_engine *engine, const char *path);
+int gr_share_memory(struct gr_engine *engine);
+/* gr_populate makes the pages of a region present: EFAULT if there are none, or not writable. */
+int gr_populate(const void *addr, size_t length, bool write);
+/* gr_is_gone reports whether the daemon has ended. */
+bool gr_is_gone(struct gr_engine *engine);
 
 /* For requests with a handle, and no more. */
 int gr_simple(struct ibv_context *c, uint32_t op, uint32_t handle);

@@ -29,6 +29,14 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	return err;
 }
 
+/* An engine in this process makes pages present itself. */
+static int present(struct ibv_context *c, const void *addr, size_t length, unsigned int access)
+{
+	if (!gr_context(c)->engine.daemon)
+		return 0;
+	return gr_populate(addr, length, access & IBV_ACCESS_LOCAL_WRITE);
+}
+
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
@@ -39,8 +47,10 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
 	struct ibv_mr *mr = calloc(1, sizeof(*mr));
 	if (!mr)
 		return NULL;
-	int err = gr_request(&gr_context(pd->context)->engine, GR_REG_MR, &r, sizeof(r), -1, &reply,
-			     sizeof(reply), NULL, 0);
+	int err = present(pd->context, addr, length, access);
+	if (!err)
+		err = gr_request(&gr_context(pd->context)->engine, GR_REG_MR, &r, sizeof(r), -1,
+				 &reply, sizeof(reply), NULL, 0);
 	if (err) {
 		free(mr);
 		errno = err;
@@ -90,8 +100,12 @@ int ibv_rereg_mr(struct ibv_mr *mr, int flags, struct ibv_pd *pd, void *addr, si
 	}
 	if (flags & IBV_REREG_MR_CHANGE_PD)
 		r.pd = pd->handle;
-	int err = gr_request(&gr_context(mr->context)->engine, GR_REREG_MR, &r, sizeof(r), -1,
-			     &reply, sizeof(reply), NULL, 0);
+	int err = 0;
+	if (flags & IBV_REREG_MR_CHANGE_TRANSLATION)
+		err = present(mr->context, addr, length, (unsigned int)access);
+	if (!err)
+		err = gr_request(&gr_context(mr->context)->engine, GR_REREG_MR, &r, sizeof(r), -1,
+				 &reply, sizeof(reply), NULL, 0);
 	if (err) {
 		errno = err;
 		return IBV_REREG_MR_ERR_CMD;

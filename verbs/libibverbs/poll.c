@@ -54,18 +54,20 @@ static void wait_shortly(struct gr_cq_object *o)
 
 /*
  * A program that spins for a completion may occupy the very core on which the engine, or the
- * peer's, is to make it. The caller has the lock, so that the memory stays.
+ * peer's, is to make it. The caller has the lock, so that the memory stays. Returns false if the
+ * engine has ended: no completion will come.
  */
-static void found_nothing(struct gr_cq_object *o)
+static bool found_nothing(struct gr_cq_object *o)
 {
 	enum { POLLS_PER_WAIT = 128, POLLS_PER_YIELD = 1024 };
-	o->idle++;
+	bool pause = ++o->idle % POLLS_PER_YIELD == 0;
 	if (gr_cores_are_scarce()) {
 		if (o->idle >= POLLS_PER_WAIT)
 			wait_shortly(o);
-	} else if (o->idle % POLLS_PER_YIELD == 0) {
+	} else if (pause) {
 		sched_yield();
 	}
+	return !pause || !gr_is_gone(&gr_context(((struct ibv_cq *)o)->context)->engine);
 }
 
 int gr_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
@@ -83,8 +85,8 @@ int gr_poll_cq(struct ibv_cq *cq, int n, struct ibv_wc *wc)
 		__atomic_store_n(&o->memory->head, o->head, __ATOMIC_RELEASE);
 		o->idle = 0;
 	}
-	if (!i)
-		found_nothing(o);
+	if (!i && !found_nothing(o))
+		i = -1;
 	gr_release(&o->lock);
 	return i;
 }
@@ -126,7 +128,8 @@ static int start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 	gr_acquire(&o->lock);
 	int err = take(o);
 	if (err) {
-		found_nothing(o);
+		if (!found_nothing(o))
+			err = EIO;
 		gr_release(&o->lock);
 	}
 	return err;

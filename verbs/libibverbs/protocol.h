@@ -40,6 +40,7 @@ enum gr_op {
 	GR_DESTROY_QP,
 	GR_CREATE_AH,
 	GR_DESTROY_AH,
+	GR_SHARE_MEMORY, /* to a daemon, with a descriptor of /proc/self/mem */
 	GR_FIRST_CM_OP = 0x100, /* those of the connection manager follow */
 };
 

@@ -40,6 +40,7 @@ const (
 	OpDestroyQP
 	OpCreateAH
 	OpDestroyAH
+	OpShareMemory
 	FirstCM Op = 0x100
 )
 

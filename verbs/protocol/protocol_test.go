@@ -34,7 +34,7 @@ var constants = map[string]int{
 	"GR_SESSION_SIZE": SessionSize, "GR_WAKE_SIZE": WakeSize, "GR_WQE_BODY": WQEBody,
 	"GR_WQE_ATOMIC": WQEAtomic, "GR_WQE_SIZE": WQESize, "GR_ARMED": int(Armed),
 	"GR_ARMED_SOLICITED": int(ArmedSolicited), "GR_HELLO": int(OpHello),
-	"GR_DESTROY_AH": int(OpDestroyAH), "GR_CREATE_QP": int(OpCreateQP),
+	"GR_SHARE_MEMORY": int(OpShareMemory), "GR_CREATE_QP": int(OpCreateQP),
 	"GR_RESIZE_CQ": int(OpResizeCQ), "GR_FIRST_CM_OP": int(FirstCM),
 	"GR_CM_SET_OPTION": int(OpCMSetOption), "GR_MAX_PRIVATE": MaxPrivate,
 	"offsetof(struct gr_cm_event, route)":          36,

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/pflag"
 	"golang.org/x/sys/unix"
@@ -26,9 +27,6 @@ Runs a program of libibverbs and librdmacm, unmodified, over a goroce port in pl
 Flags:
 `
 
-// defaultSocket is where roced listens.
-const defaultSocket = "/tmp/goroce.sock"
-
 func main() {
 	if err := run(os.Args[1:]); err != nil {
 		if errors.Is(err, pflag.ErrHelp) {
@@ -46,8 +44,9 @@ func run(args []string) error {
 	f.SortFlags = false
 	f.Usage = func() { fmt.Fprint(os.Stderr, usage, f.FlagUsages()) }
 	f.StringVarP(&s.Port, "device", "d", "", "the port's `URL` (docs/ports.md)")
-	f.StringVar(&s.Daemon, "daemon", "", "use the port of the roced that listens on this `SOCKET`")
-	f.Lookup("daemon").NoOptDefVal = defaultSocket
+	f.StringVar(&s.Daemon, "daemon", "", "use the port of the roced that listens on this "+
+		"`SOCKET`, once it does")
+	f.Lookup("daemon").NoOptDefVal = settings.DefaultSocket()
 	ips := f.StringSlice("ip", nil, "`ADDRESS/BITS` of the program; repeatable")
 	gateways := f.StringSlice("gateway", nil, "`ADDRESS` of a next hop; repeatable")
 	f.StringVar(&s.Pcap, "pcap", "", "write every frame to this `FILE`")
@@ -76,7 +75,35 @@ func run(args []string) error {
 	if err != nil {
 		return err
 	}
+	if s.Daemon != "" {
+		if err := await(s.Daemon); err != nil {
+			return err
+		}
+	}
 	return execute(&s, dir, f.Args(), *verbose)
+}
+
+// daemonWait is how long a daemon may take to open its port.
+const daemonWait = 10 * time.Second
+
+// await waits until a daemon listens, which may have been started just now.
+func await(socket string) error {
+	for end := time.Now().Add(daemonWait); ; time.Sleep(20 * time.Millisecond) {
+		fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+		if err != nil {
+			return err
+		}
+		err = unix.Connect(fd, &unix.SockaddrUnix{Name: socket})
+		_ = unix.Close(fd)
+		missing := errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ECONNREFUSED)
+		if err == nil {
+			return nil
+		}
+		if !missing || time.Now().After(end) {
+			return fmt.Errorf("no daemon at %s: %w; start one with roced -d PORT_URL --socket %s",
+				socket, err, socket)
+		}
+	}
 }
 
 // library returns the directory of libibverbs.so.1.

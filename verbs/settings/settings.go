@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/goroce/goroce/cc"
@@ -55,6 +57,29 @@ func (s *Settings) Environment() (list []string) {
 		}
 	}
 	return list
+}
+
+// SystemSocket is where the daemon of the machine listens.
+const SystemSocket = "/run/goroce/roced.sock"
+
+// UserSocket returns where a user's own daemon listens, unless told otherwise.
+func UserSocket() string {
+	if dir := os.Getenv("XDG_RUNTIME_DIR"); dir != "" {
+		return filepath.Join(dir, "goroce.sock")
+	}
+	return fmt.Sprintf("/tmp/goroce-%d.sock", os.Geteuid())
+}
+
+// DefaultSocket returns the socket of the daemon that a program uses, unless told otherwise: the
+// user's own, or the machine's if there is one and the user has none.
+func DefaultSocket() string {
+	own := UserSocket()
+	if _, err := os.Stat(own); err != nil {
+		if _, err := os.Stat(SystemSocket); err == nil {
+			return SystemSocket
+		}
+	}
+	return own
 }
 
 // Check reports what is wrong with the settings, except for the port's URL.
