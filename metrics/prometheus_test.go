@@ -43,6 +43,12 @@ func TestRules(t *testing.T) {
 	text, err := os.ReadFile("../deploy/prometheus/rules.yaml")
 	require.NoError(t, err)
 	checkNames(t, string(text))
+	tests, err := os.ReadFile("../deploy/prometheus/rules_test.yaml")
+	require.NoError(t, err)
+	for _, m := range regexp.MustCompile(`- alert: (\w+)`).FindAllStringSubmatch(string(text), -1) {
+		assert.Regexp(t, `alertname: `+m[1]+`\n\s+exp_alerts:`, string(tests), "fires in a test")
+		assert.Contains(t, string(tests), "alertname: "+m[1]+"}", "is silent in a test")
+	}
 }
 
 var metricName = regexp.MustCompile(`\bgoroce_\w+`)

@@ -10,26 +10,24 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/signal"
 	"runtime"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/goroce/goroce/dpdk"
+	"github.com/goroce/goroce/dpdk/eal"
 	"github.com/goroce/goroce/impair"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/units"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	if err := command().ExecuteContext(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "roce_impair:", err)
-		os.Exit(1)
-	}
+func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
+
+// run runs the program with a command line and returns the exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return cli.Run(ctx, command(), stdout, stderr, args...)
 }
 
 // settings is the command line.
@@ -53,8 +51,7 @@ func command() *cobra.Command {
 			"rule did. See docs/impair.md.",
 		Example: "  roce_impair -d af_packet:eth0 -d af_packet:eth1 --rules rules.yaml " +
 			"--json -",
-		Args:         cobra.NoArgs,
-		SilenceUsage: true, SilenceErrors: true,
+		Args: cli.NoArgs, Version: cli.Version(eal.Version()),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
@@ -82,11 +79,15 @@ func (s *settings) run(ctx context.Context, out, messages io.Writer) error {
 		return nil
 	}
 	if len(s.devices) != 2 {
-		return fmt.Errorf("-d is given %d times, want two ports", len(s.devices))
+		return cli.Usage(fmt.Errorf("-d is given %d times, want two ports", len(s.devices)))
 	}
+	if s.duration < 0 {
+		return cli.Usage(fmt.Errorf("-D %v: want 0 or more", s.duration))
+	}
+	running := ctx
 	if s.duration > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.duration)
+		running, cancel = context.WithTimeout(ctx, s.duration)
 		defer cancel()
 	}
 	log := slog.New(slog.NewTextHandler(messages, &slog.HandlerOptions{Level: slog.LevelWarn}))
@@ -101,9 +102,13 @@ func (s *settings) run(ctx context.Context, out, messages io.Writer) error {
 	box := impair.New(rules, devices[0].Queue(0), devices[1].Queue(0))
 	fmt.Fprintf(messages, "roce_impair: forwarding between %s and %s with %d rules\n", s.devices[0],
 		s.devices[1], len(rules.Rules))
-	forward(ctx, box)
+	forward(running, box)
 	report := box.Report()
-	return errors.Join(s.write(out, &report), closeAll(devices[:]))
+	err := errors.Join(s.write(out, &report), closeAll(devices[:]))
+	if err == nil && s.duration > 0 {
+		err = context.Cause(ctx) // a signal is the usual end only of a run without -D
+	}
+	return err
 }
 
 func closeAll(devices []*dpdk.Device) (err error) {

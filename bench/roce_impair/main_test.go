@@ -112,7 +112,7 @@ func TestCommand(t *testing.T) {
 	for args, want := range map[string]string{
 		"":                                  "-d is given 0 times, want two ports",
 		"-d loop:x":                         "-d is given 1 times",
-		"x":                                 "unknown command",
+		"x":                                 `unexpected argument "x"`,
 		"--rules /no/such/file":             "no such file",
 		"--rules " + write(t, "x: 1"):       "rules.yaml:1: field x not found",
 		"-d nope: -d nope: --rules " + good: "nope",

@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -17,6 +19,7 @@ import (
 
 	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/connect/pingpong"
+	"github.com/goroce/goroce/trace/analysis"
 	"github.com/goroce/goroce/units"
 )
 
@@ -39,6 +42,21 @@ func TestLoop(t *testing.T) {
 $`, strings.ReplaceAll(out.String(), "GID ::f", "GID f"))
 		})
 	}
+}
+
+// TestTrace checks that the event log has the packets of both ends.
+func TestTrace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "t.sqlog")
+	var out, errs bytes.Buffer
+	code := run(t.Context(), []string{"-n", "10", "-d", "loop:" + t.Name(), "--trace", file,
+		"--metrics", "127.0.0.1:0"}, &out, &errs)
+	require.Zero(t, code, errs.String())
+	log, err := os.Open(file)
+	require.NoError(t, err)
+	defer log.Close()
+	r := analysis.New(file, analysis.EventLog)
+	require.NoError(t, r.Log(log, func(int64) {}))
+	require.Len(t, r.Flows, 2)
 }
 
 // The lines are those of ibv_rc_pingpong.

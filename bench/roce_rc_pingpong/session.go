@@ -56,7 +56,11 @@ type session struct {
 }
 
 // run performs the role given by the settings.
-func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) error {
+func (s *settings) run(ctx context.Context, stdout, stderr io.Writer) (err error) {
+	if s.observer, err = s.Observe.Start(name); err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.observer.Close(stderr)) }()
 	log := slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	switch {
 	case s.inProcess():
@@ -161,7 +165,7 @@ func (s *settings) open(client bool, log *slog.Logger, out io.Writer) (*session,
 			o.Addrs = append(o.Addrs, netip.PrefixFrom(p.Addr().Next(), p.Bits()))
 		}
 	}
-	host, err := goroce.Open(s.Device, o)
+	host, err := s.observer.Open(s.Device, o)
 	if err != nil {
 		return nil, err
 	}

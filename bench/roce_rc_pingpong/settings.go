@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/bench/observe"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/endpoint"
@@ -33,6 +35,8 @@ type settings struct {
 	EAL      string
 	Timeout  units.Duration
 	Control  func() cc.Algorithm // nil: the transport's default
+	Observe  observe.Flags
+	observer *observe.Observer // while the program runs
 }
 
 // Limits of a run.
@@ -64,7 +68,7 @@ func defaults() (*settings, *words) {
 
 // table declares the flags, bound to settings.
 func (s *settings) table(w *words) *cli.Table {
-	flags := append(s.pingPongFlags(w), s.portFlags(w)...)
+	flags := slices.Concat(s.pingPongFlags(w), s.portFlags(w), s.Observe.Table())
 	return &cli.Table{ShortNames: true, Groups: []cli.Group{{Flags: flags}}}
 }
 

@@ -18,7 +18,6 @@ import (
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/dpdk/eal"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/metrics"
 )
 
 func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
@@ -43,20 +42,19 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // ping opens the port and performs the role.
-func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) error {
+func (s *settings) ping(ctx context.Context, stdout, stderr io.Writer) (err error) {
 	// A polling goroutine never releases its P; the other goroutines need another.
 	runtime.GOMAXPROCS(max(2, runtime.GOMAXPROCS(0)))
-	monitor, err := metrics.Start(s.metrics)
+	observer, err := s.observe.Start("roce_rping")
 	if err != nil {
 		return err
 	}
-	defer monitor.Close()
-	host, err := goroce.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
+	defer func() { err = errors.Join(err, observer.Close(stderr)) }()
+	host, err := observer.Open(s.device, goroce.Options{Addrs: s.addrs, Gateways: s.gateways,
 		Idle: s.idle, Pcap: s.pcap, NewAlgorithm: s.control, CM: true})
 	if err != nil {
 		return err
 	}
-	monitor.Add(host)
 	if s.server {
 		err = s.serve(ctx, host, stdout, stderr)
 	} else {

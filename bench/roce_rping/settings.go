@@ -4,13 +4,14 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/goroce/goroce"
+	"github.com/goroce/goroce/bench/observe"
 	"github.com/goroce/goroce/cc"
 	"github.com/goroce/goroce/internal/cli"
-	"github.com/goroce/goroce/metrics"
 	"github.com/goroce/goroce/units"
 )
 
@@ -37,7 +38,7 @@ type settings struct {
 	gateways []netip.Addr
 	idle     goroce.Idle
 	pcap     string
-	metrics  string
+	observe  observe.Flags
 	control  func() cc.Algorithm // of a connection; nil: the transport's default
 }
 
@@ -68,7 +69,7 @@ type words struct {
 func (s *settings) table(w *words) *cli.Table {
 	s.port, s.size, s.patience = 7174, 64, 10*time.Second
 	return &cli.Table{ShortNames: true, Groups: []cli.Group{
-		{Flags: append(s.pingFlags(w), s.portFlags(w)...)}}}
+		{Flags: slices.Concat(s.pingFlags(w), s.portFlags(w), s.observe.Table())}}}
 }
 
 func (s *settings) pingFlags(w *words) []cli.Flag {
@@ -116,9 +117,6 @@ func (s *settings) portFlags(w *words) []cli.Flag {
 			Check: func(name string) error { return s.parseControl(name, w.control) },
 			Help: "congestion `control`, such as swift:base_target=25us; it assumes a path of " +
 				"20us and 100Gb/s"},
-		{Name: "metrics", Value: &s.metrics, Check: func(name string) error {
-			return metrics.CheckAddr(name, s.metrics)
-		}, Help: metrics.FlagHelp},
 		{Name: "pcap", Value: &s.pcap, Help: "write the port's frames to this `file`"},
 	}
 }

@@ -13,18 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/trace/analysis"
 	"github.com/goroce/goroce/trace/capture"
 	"github.com/goroce/goroce/trace/page"
 	"github.com/goroce/goroce/trace/sqlog"
 )
 
-func main() {
-	if err := command().Execute(); err != nil {
-		fmt.Fprintln(os.Stderr, "roce_trace:", err)
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...)) }
 
 func command() *cobra.Command {
 	var out string
@@ -38,8 +34,7 @@ func command() *cobra.Command {
 		Example: "  roce_write_bw -d loop: -D 5 --trace t.sqlog --trace-sample 1%\n" +
 			"  roce_trace t.sqlog -o t.html\n" +
 			"  tcpdump -i eth0 -w t.pcap udp port 4791\n  roce_trace t.pcap -o t.html",
-		Args:         cobra.ExactArgs(1),
-		SilenceUsage: true, SilenceErrors: true,
+		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(c *cobra.Command, args []string) error {
 			return run(args[0], out, c.OutOrStdout(), progressTo(c.ErrOrStderr(), quiet))
 		},

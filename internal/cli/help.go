@@ -38,8 +38,47 @@ func fitHelp(root *cobra.Command, out io.Writer) {
 	cobra.AddTemplateFunc("wrapped", func(fs *pflag.FlagSet) string {
 		return fs.FlagUsagesWrapped(Width(out))
 	})
+	cobra.AddTemplateFunc("fitted", func(text string) string { return fit(text, Width(out)) })
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages",
 		"Flags | wrapped"))
+	root.SetHelpTemplate(strings.ReplaceAll(root.HelpTemplate(), "(or .Long .Short)",
+		"(or .Long .Short) | fitted"))
+}
+
+// fit breaks the paragraphs with lines longer than columns anew. Indented text stays as it is.
+func fit(text string, columns int) string {
+	paragraphs := strings.Split(text, "\n\n")
+	for i, p := range paragraphs {
+		long, indented := false, false
+		for line := range strings.Lines(p) {
+			long = long || len(strings.TrimRight(line, "\n")) > columns
+			indented = indented || line[0] == ' '
+		}
+		if long && !indented {
+			paragraphs[i] = wrapWords(strings.Fields(p), columns)
+		}
+	}
+	return strings.Join(paragraphs, "\n\n")
+}
+
+// wrapWords sets words in lines of at most columns.
+func wrapWords(words []string, columns int) string {
+	var b strings.Builder
+	at := 0
+	for _, w := range words {
+		switch {
+		case at == 0:
+		case at+1+len(w) > columns:
+			b.WriteString("\n")
+			at = 0
+		default:
+			b.WriteString(" ")
+			at++
+		}
+		b.WriteString(w)
+		at += len(w)
+	}
+	return b.String()
 }
 
 // otherFlags returns the flags of a command that are not in its table: help and version.
@@ -61,7 +100,7 @@ func (t *Table) SetHelp(c *cobra.Command) {
 	c.Flags().AddFlagSet(t.FlagSet(c.Name()))
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		out := c.OutOrStdout()
-		text := c.Long + "\n" + t.Usage(Width(out)) + otherFlags(c, t).FlagUsagesWrapped(Width(out))
+		text := fit(c.Long, Width(out)) + "\n" + t.Usage(Width(out)) + otherFlags(c, t).FlagUsagesWrapped(Width(out))
 		if c.Example != "" {
 			text += "\nExamples:\n" + c.Example + "\n"
 		}

@@ -32,8 +32,9 @@ func suggestFlags(err error, fs *pflag.FlagSet) error {
 	var like []string
 	fs.VisitAll(func(f *pflag.Flag) {
 		alike := distance(strings.ToLower(name), strings.ToLower(f.Name)) <= 2
-		if len(name) > 1 && (alike || strings.Contains(f.Name, name) || strings.Contains(name,
-			f.Name)) {
+		within := strings.Contains(f.Name, name) ||
+			len(f.Name) > 1 && strings.Contains(name, f.Name)
+		if len(name) > 1 && (alike || within) {
 			like = append(like, "--"+f.Name)
 		}
 	})

@@ -2,47 +2,46 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/verbs/settings"
 )
 
-const usage = `usage: roce_run -d PORT_URL [flags] -- PROGRAM ARGS...
-       roce_run --daemon[=SOCKET] [flags] -- PROGRAM ARGS...
+const long = `roce_run runs a program of libibverbs and librdmacm, unmodified, over a goroce port in
+place of an adapter. Flags of the program follow its name.`
 
-Runs a program of libibverbs and librdmacm, unmodified, over a goroce port in place of an adapter.
+const example = `  roce_run -d memif:/tmp/v.sock -- ib_write_bw &
+  roce_run -d memif:/tmp/v.sock,client -- ib_write_bw localhost`
 
-    roce_run -d memif:/tmp/v.sock -- ib_write_bw &
-    roce_run -d memif:/tmp/v.sock,client -- ib_write_bw localhost
+func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
 
-Flags:
-`
-
-func main() {
-	if err := run(os.Args[1:]); err != nil {
-		if errors.Is(err, pflag.ErrHelp) {
-			os.Exit(0)
-		}
-		fmt.Fprintln(os.Stderr, "roce_run:", err)
-		os.Exit(2)
-	}
+// run runs a command line and returns the exit code. If all is well it does not return.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	return cli.Run(ctx, command(), stdout, stderr, args...)
 }
 
-func run(args []string) error {
+func command() *cobra.Command {
 	var s settings.Settings
-	f := pflag.NewFlagSet("roce_run", pflag.ContinueOnError)
+	c := &cobra.Command{
+		Use:   "roce_run (-d PORT_URL | --daemon[=SOCKET]) [flags] -- PROGRAM ARGS...",
+		Short: "Run an unmodified program of libibverbs over a goroce port", Long: long,
+		Example: example, DisableFlagsInUseLine: true,
+	}
+	f := c.Flags()
 	f.SetInterspersed(false)
 	f.SortFlags = false
-	f.Usage = func() { fmt.Fprint(os.Stderr, usage, f.FlagUsages()) }
 	f.StringVarP(&s.Port, "device", "d", "", "the port's `URL` (docs/ports.md)")
 	f.StringVar(&s.Daemon, "daemon", "", "use the port of the roced that listens on this "+
 		"`SOCKET`, once it does")
@@ -58,29 +57,27 @@ func run(args []string) error {
 	f.StringVar(&s.EAL, "eal", "", "more `ARGUMENTS` for DPDK's EAL")
 	lib := f.String("lib", "", "`DIRECTORY` of libibverbs.so.1; default: lib beside this program's")
 	verbose := f.BoolP("verbose", "v", false, "print what the program gets")
-	if err := f.Parse(args); err != nil {
-		return err
-	}
-	if f.NArg() == 0 {
-		return errors.New("no program; want roce_run -d PORT_URL -- PROGRAM ARGS")
-	}
-	s.IP, s.Gateway = strings.Join(*ips, ","), strings.Join(*gateways, ",")
-	if *verbose {
-		s.Verbose = "1"
-	}
-	if err := s.Check(); err != nil {
-		return err
-	}
-	dir, err := library(*lib)
-	if err != nil {
-		return err
-	}
-	if s.Daemon != "" {
-		if err := await(s.Daemon); err != nil {
+	c.Args = cli.Args(cobra.MinimumNArgs(1))
+	c.RunE = func(_ *cobra.Command, args []string) error {
+		s.IP, s.Gateway = strings.Join(*ips, ","), strings.Join(*gateways, ",")
+		if *verbose {
+			s.Verbose = "1"
+		}
+		if err := s.Check(); err != nil {
+			return cli.Usage(err)
+		}
+		dir, err := library(*lib)
+		if err != nil {
 			return err
 		}
+		if s.Daemon != "" {
+			if err := await(s.Daemon); err != nil {
+				return err
+			}
+		}
+		return execute(&s, dir, args, *verbose)
 	}
-	return execute(&s, dir, f.Args(), *verbose)
+	return c
 }
 
 // daemonWait is how long a daemon may take to open its port.

@@ -4,48 +4,47 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
+	"github.com/spf13/cobra"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	failed, err := run(ctx, os.Args[1:])
-	if errors.Is(err, pflag.ErrHelp) {
-		return
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "verbs_compat:", err)
-		os.Exit(2)
-	}
-	if failed > 0 {
-		os.Exit(1)
-	}
-}
+func main() { os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...)) }
 
-func run(ctx context.Context, args []string) (failed int, err error) {
-	f := pflag.NewFlagSet("verbs_compat", pflag.ContinueOnError)
+func command() *cobra.Command {
+	c := &cobra.Command{Use: "verbs_compat [flags]", Args: cli.NoArgs,
+		Short: "Run other people's programs over goroce and write the table of what works"}
+	f := c.Flags()
 	out := f.String("out", "", "write the table to this `FILE`")
 	only := f.String("run", "", "run the cells that match this `REGEXP`")
 	runner := f.String("roce_run", "bin/roce_run", "`PROGRAM` that runs the others")
 	limit := f.Duration("timeout", 30*time.Second, "how long a cell may take")
-	if err := f.Parse(args); err != nil {
-		return 0, err
+	c.RunE = func(c *cobra.Command, _ []string) error {
+		match, err := regexp.Compile(*only)
+		if err != nil {
+			return cli.Usage(fmt.Errorf("--run: %w", err))
+		}
+		failed, err := run(c.Context(), *runner, *out, match, *limit)
+		if err == nil && failed > 0 {
+			err = cli.ErrReported
+		}
+		return err
 	}
-	match, err := regexp.Compile(*only)
-	if err != nil {
-		return 0, fmt.Errorf("--run: %w", err)
-	}
-	path, err := filepath.Abs(*runner)
+	return c
+}
+
+// run runs the cells that match and writes the table to out, unless that is empty. It returns the
+// number of cells that failed.
+func run(ctx context.Context, runner, out string, match *regexp.Regexp,
+	limit time.Duration) (failed int, err error) {
+	path, err := filepath.Abs(runner)
 	if err != nil {
 		return 0, err
 	}
@@ -57,7 +56,7 @@ func run(ctx context.Context, args []string) (failed int, err error) {
 		return 0, err
 	}
 	defer os.RemoveAll(dir)
-	r := &runs{roceRun: path, dir: dir, limit: *limit}
+	r := &runs{roceRun: path, dir: dir, limit: limit}
 	var results []result
 	for _, c := range cells {
 		if ctx.Err() != nil {
@@ -73,8 +72,8 @@ func run(ctx context.Context, args []string) (failed int, err error) {
 			failed++
 		}
 	}
-	if *out != "" {
-		if err := os.WriteFile(*out, []byte(table(results)), 0o644); err != nil {
+	if out != "" {
+		if err := os.WriteFile(out, []byte(table(results)), 0o644); err != nil {
 			return failed, err
 		}
 	}

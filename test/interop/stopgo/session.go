@@ -10,7 +10,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/netip"
-	"os"
 
 	"github.com/goroce/goroce"
 	"github.com/goroce/goroce/internal/connect/perftest"
@@ -30,7 +29,7 @@ const (
 )
 
 // run runs the exchange and waits for over before it ends the handshake.
-func (s *settings) run(ctx context.Context, over <-chan os.Signal, out io.Writer) (err error) {
+func (s *settings) run(ctx context.Context, over <-chan struct{}, out io.Writer) (err error) {
 	host, err := goroce.Open(s.device, goroce.Options{Addrs: []netip.Prefix{s.ip}})
 	if err != nil {
 		return err

@@ -1,12 +1,14 @@
 package main
 
 import (
-	"io"
+	"bytes"
 	"testing"
 
+	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
 
 	"github.com/goroce/goroce/cc"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/internal/connect/perftest"
 	"github.com/goroce/goroce/units"
 )
@@ -48,9 +50,16 @@ func TestFlow(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	s, err := parse([]string{"-d", "loop:", "-ip", "10.0.0.1/24", "-verb", "read", "-n", "3",
-		"10.0.0.2"}, io.Discard)
-	require.NoError(t, err)
+	parse := func(args []string) (s settings, code int, errs string) {
+		var text bytes.Buffer
+		c := s.command()
+		c.RunE = func(*cobra.Command, []string) error { return nil }
+		code = cli.Run(t.Context(), c, &text, &text, cli.SingleDash(c, args)...)
+		return s, code, text.String()
+	}
+	s, code, text := parse([]string{"-d", "loop:", "-ip", "10.0.0.1/24", "-verb", "read", "-n", "3",
+		"10.0.0.2"})
+	require.Zero(t, code, text)
 	require.Equal(t, perftest.Read, s.verb)
 	require.Equal(t, "10.0.0.2:18515", s.peer)
 	require.Equal(t, units.MiB, s.size)
@@ -65,7 +74,8 @@ func TestParse(t *testing.T) {
 		{"-n 0", []string{"-ip", "10.0.0.1/24", "-n", "0", "x"}},
 		{"-probes 0", []string{"-ip", "10.0.0.1/24", "-probes", "0", "x"}},
 	} {
-		_, err := parse(c.args, io.Discard)
-		require.ErrorContains(t, err, c.says)
+		_, code, text := parse(c.args)
+		require.Equal(t, cli.Misuse, code)
+		require.Contains(t, text, c.says)
 	}
 }
