@@ -71,6 +71,9 @@ const firstEphemeral, lastEphemeral = 32768, 60999
 // bind binds an ID to an address of ours, or to all, and to a port.
 func (m *cmManager) bind(id *cmID, a netip.AddrPort) error {
 	e := id.session.engine
+	if a.Addr().IsLoopback() { // as with Linux: all addresses. libfabric binds to localhost
+		a = netip.AddrPortFrom(unspecified(a.Addr()), a.Port())
+	}
 	switch ip := a.Addr(); {
 	case !ip.IsValid():
 		return fmt.Errorf("bind to no address: %w", transport.ErrInvalid)

@@ -16,7 +16,7 @@
 
 #include "cma.h"
 
-/* In the uppermost three bits of the immediate data. The others are a size, credits, or RS_CTRL_*. */
+/* The upper three bits of the immediate data. The others are a size, credits, or RS_CTRL_*. */
 enum rs_op {
 	RS_OP_DATA = 0,
 	RS_OP_SGL = 4,       /* the credits in all, modulo 2^16, and possibly an entry of the list */
@@ -169,6 +169,9 @@ size_t rs_copy(struct rs_cursor *c, void *memory, size_t size, bool out);
 /* rsocket_iomap.c */
 int rs_send_mappings(struct rs *s, bool nonblocking);
 
-static inline uint32_t rs_message(enum rs_op op, uint32_t data) { return (uint32_t)op << 29 | data; }
+static inline uint32_t rs_message(enum rs_op op, uint32_t data)
+{
+	return (uint32_t)op << 29 | data;
+}
 
 #endif

@@ -84,7 +84,7 @@ static int wait_all(struct pollfd *fds, nfds_t n, struct pollfd *all, int timeou
 	return poll(all, 2 * n, timeout) < 0 ? -1 : 0;
 }
 
-/* take_all returns how many of the other descriptors are ready, and takes the events of rsockets. */
+/* take_all returns how many other descriptors are ready, and takes the events of rsockets. */
 static int take_all(struct pollfd *fds, nfds_t n, const struct pollfd *all)
 {
 	int count = 0;

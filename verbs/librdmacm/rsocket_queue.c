@@ -84,7 +84,7 @@ static void grant_half(struct rs *s, uint32_t message)
 	s->remote_index = (s->remote_index + 1) % s->remote_sgl.length;
 }
 
-/* rs_grant tells the peer what it may send, as soon as that is half of the buffer or the receives. */
+/* rs_grant grants the peer half of the buffer, or half of the receives, once they are free. */
 void rs_grant(struct rs *s)
 {
 	while (s->state == RS_CONNECTED && s->ctrl_free > 1) { /* one is for the last message */
@@ -224,7 +224,7 @@ void rs_take_events(struct rs *s)
 		ibv_ack_cq_events(cq, 1);
 }
 
-/* wait_for_event sleeps without the lock; one thread of each socket polls, the others wait for it. */
+/* wait_for_event sleeps without the lock. One thread of a socket polls, the others wait for it. */
 static int wait_for_event(struct rs *s)
 {
 	if (s->polling) {
