@@ -41,6 +41,7 @@ verbs: ## libibverbs.so.1 and librdmacm.so.1 into lib/, roce_run and roced into 
 	@rm -f lib/libgoroce.h
 	@$(MAKE) --no-print-directory -C verbs/libibverbs OUT=$(CURDIR)/lib
 	@$(MAKE) --no-print-directory -C verbs/librdmacm OUT=$(CURDIR)/lib
+	@$(MAKE) --no-print-directory -C verbs/libsysfs OUT=$(CURDIR)/lib
 	$(GOBUILD) -o bin/ ./verbs/roce_run ./verbs/roced
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md

@@ -68,6 +68,7 @@ type WorkCompletion struct {
 	WithImm bool // Imm is the immediate data
 	WithInv bool // Imm is the local key that the peer invalidated
 	WithGRH bool // the first 40 bytes of the receive are the GRH (UD)
+	V6      bool // the GRH is an IPv6 header; otherwise its last 20 bytes are an IPv4 header
 	// Solicited means that the sender asked for an event at the receiver.
 	Solicited bool
 	ByteLen   uint32   // bytes received or read
@@ -207,7 +208,7 @@ func (cq *CompletionQueue) add(wc *WorkCompletion, solicited bool) {
 // set makes wc a completion with these fields, and zero in the others.
 func (wc *WorkCompletion) set(id uint64, s Status, op Op, qp wire.QPN) {
 	wc.ID, wc.Status, wc.Op = id, s, op
-	wc.WithImm, wc.WithInv, wc.WithGRH = false, false, false
+	wc.WithImm, wc.WithInv, wc.WithGRH, wc.V6 = false, false, false, false
 	wc.ByteLen, wc.Imm, wc.QPN, wc.SrcQP = 0, 0, qp, 0
 }
 

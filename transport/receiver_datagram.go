@@ -48,7 +48,7 @@ func (rcv *receiver) receiveDatagram(p *wire.Packet) {
 		return
 	}
 	wc.set(rcv.wqe.id, status, OpRecv, qp.Num)
-	wc.WithGRH, wc.SrcQP, wc.ByteLen = true, wire.QPN(h.SrcQP.Get()), length
+	wc.WithGRH, wc.V6, wc.SrcQP, wc.ByteLen = true, p.V6, wire.QPN(h.SrcQP.Get()), length
 	if p.Op == wire.UDSendOnlyImm {
 		wc.WithImm, wc.Imm = true, p.Imm()
 	}

@@ -249,6 +249,7 @@ const (
 	wcGRH     = 1 << 0
 	wcWithImm = 1 << 1
 	wcWithInv = 1 << 3
+	wcV6      = 1 << 15 // GR_CQE_V6
 )
 
 // put writes one completion.
@@ -260,6 +261,9 @@ func (o *completionQueue) put(wc *transport.WorkCompletion) {
 	var flags uint16
 	if wc.WithGRH {
 		flags |= wcGRH
+	}
+	if wc.V6 {
+		flags |= wcV6
 	}
 	if wc.WithImm {
 		flags |= wcWithImm

@@ -95,7 +95,6 @@ int ibv_init_ah_from_wc(struct ibv_context *c, uint8_t port, struct ibv_wc *wc,
 
 	memset(attr, 0, sizeof(*attr));
 	attr->port_num = port;
-	attr->sl = wc->sl;
 	if (!(wc->wc_flags & IBV_WC_GRH) || !addresses(grh, &src, &dst, &tclass, &flow)) {
 		errno = EINVAL; /* RoCE has no other addresses */
 		return -1;

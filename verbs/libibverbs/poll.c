@@ -18,6 +18,18 @@ static inline struct gr_cqe *next(struct gr_cq_object *o)
 	return sequence == o->head + 1 ? e : NULL;
 }
 
+/*
+ * service_level is what mlx5 has there on RoCE: the kind of header of a datagram (Annex A17,
+ * A17.4.5.1), which UCX reads.
+ */
+static uint8_t service_level(const struct gr_cqe *e)
+{
+	enum { ROCE_V2 = 8, IPV6 = 1, IPV4 = 2 };
+	if (!(e->flags & IBV_WC_GRH))
+		return 0;
+	return ROCE_V2 | (e->flags & GR_CQE_V6 ? IPV6 : IPV4);
+}
+
 static void fill(struct ibv_wc *wc, const struct gr_cqe *e)
 {
 	wc->wr_id = e->wr_id;
@@ -31,10 +43,10 @@ static void fill(struct ibv_wc *wc, const struct gr_cqe *e)
 		wc->invalidated_rkey = e->imm;
 	wc->qp_num = e->qp_num;
 	wc->src_qp = e->src_qp;
-	wc->wc_flags = e->flags;
+	wc->wc_flags = e->flags & ~GR_CQE_V6;
 	wc->pkey_index = 0;
 	wc->slid = 0;
-	wc->sl = 0;
+	wc->sl = service_level(e);
 	wc->dlid_path_bits = 0;
 }
 
@@ -158,7 +170,13 @@ static enum ibv_wc_opcode read_opcode(struct ibv_cq_ex *ex) { return object(ex)-
 static uint32_t read_byte_len(struct ibv_cq_ex *ex) { return object(ex)->current->byte_len; }
 static uint32_t read_qp_num(struct ibv_cq_ex *ex) { return object(ex)->current->qp_num; }
 static uint32_t read_src_qp(struct ibv_cq_ex *ex) { return object(ex)->current->src_qp; }
-static unsigned int read_wc_flags(struct ibv_cq_ex *ex) { return object(ex)->current->flags; }
+static uint8_t read_sl(struct ibv_cq_ex *ex) { return service_level(object(ex)->current); }
+
+static unsigned int read_wc_flags(struct ibv_cq_ex *ex)
+{
+	return object(ex)->current->flags & ~GR_CQE_V6;
+}
+
 
 static __be32 read_imm_data(struct ibv_cq_ex *ex)
 {
@@ -204,7 +222,7 @@ struct ibv_cq_ex *gr_create_cq_ex(struct ibv_context *c, struct ibv_cq_init_attr
 	ex->read_qp_num = read_qp_num;
 	ex->read_src_qp = read_src_qp;
 	ex->read_slid = none32;
-	ex->read_sl = none8;
+	ex->read_sl = read_sl;
 	ex->read_dlid_path_bits = none8;
 	return ex;
 }

@@ -133,6 +133,10 @@ func execute(s *settings.Settings, dir string, command []string, verbose bool) e
 		libraries += ":" + old
 	}
 	set := append(s.Environment(), "LD_LIBRARY_PATH="+libraries)
+	// for programs that read sysfs themselves (verbs/libsysfs)
+	if preload := filepath.Join(dir, "libgoroce_sysfs.so"); exists(preload) {
+		set = append(set, "LD_PRELOAD="+strings.TrimSpace(preload+" "+os.Getenv("LD_PRELOAD")))
+	}
 	if verbose {
 		if addrs, err := s.Addrs(); err == nil && s.Daemon == "" {
 			fmt.Fprintf(os.Stderr, "roce_run: %s with addresses %v: %s %s\n", command[0], addrs,
@@ -142,6 +146,11 @@ func execute(s *settings.Settings, dir string, command []string, verbose bool) e
 		}
 	}
 	return unix.Exec(path, command, merge(os.Environ(), set))
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // merge returns the environment with some variables replaced.

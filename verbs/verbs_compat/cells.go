@@ -1,6 +1,9 @@
 package main
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // cell is one program with its arguments.
 type cell struct {
@@ -12,20 +15,36 @@ type cell struct {
 	want string
 	// server and client are arguments of one side. The client's default is localhost.
 	server, client string
+	// clientArgs replace all arguments of the client.
+	clientArgs string
 	// clientProgram is the client's, if it is another one than the server's.
 	clientProgram string
 	// cm: the server listens by the RDMA CM, so that only a client can find out when.
 	cm bool
 	// endless: the server serves one client after another, and is ended.
 	endless bool
+	// pair: the two sides have network namespaces with the port's addresses on a veth, for programs
+	// that look for the addresses in the kernel, or connect there, too.
+	pair bool
+	// packets: the port is af_packet on that veth, otherwise a memif.
+	packets bool
+	// flags are of roce_run, and env variables of the programs.
+	flags, env []string
 	// copies: the client copies its own program to the file DIR/copy.
 	copies bool
+	// because explains a failure that is not ours.
+	because string
 	// disconnectFails: the server returns an error when its client has disconnected.
 	disconnectFails bool
 }
 
 func (c *cell) name() string {
-	return strings.TrimSpace(c.program + " " + c.args)
+	parts := append(slices.Clone(c.env), c.program, c.args, c.clientArgs)
+	parts = append(parts, c.flags...)
+	if c.packets {
+		parts = append(parts, "(af_packet)")
+	}
+	return strings.Join(strings.Fields(strings.Join(parts, " ")), " ")
 }
 
 // Patterns of output.
@@ -33,7 +52,11 @@ const (
 	pingpongRow  = `(?m)iters in .* seconds = `
 	bandwidthRow = `(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]*[1-9][\d.]*\s`
 	latencyRow   = `(?m)^ *\d+ +\d+ +[\d.]+ +[\d.]+`
+	resultRow    = latencyRow
 )
+
+// The addresses of the two sides.
+const serverAddress, clientAddress = "198.18.0.1", "198.18.0.2"
 
 var cells = allCells()
 
@@ -51,14 +74,18 @@ func allCells() []cell {
 	}
 	all = append(all, cell{suite: "ibverbs-utils", program: "ibv_rc_pingpong", args: "-g 0 -N",
 		want: pingpongRow}, cell{suite: "ibverbs-utils", program: "ibv_xsrq_pingpong",
-		args: "-g 0", want: pingpongRow})
+		args: "-g 0", want: pingpongRow, because: "the device has no XRC, as soft-RoCE"})
 	all = append(all, perftest()...)
-	return append(all, rdmacm()...)
+	all = append(all, rdmacm()...)
+	all = append(all, packets()...)
+	all = append(all, qperf()...)
+	all = append(all, libfabric()...)
+	return append(all, ucx()...)
 }
 
 // rdmacm returns the cells of programs that connect by the RDMA CM.
 func rdmacm() (all []cell) {
-	const address = "198.18.0.1"
+	const address = serverAddress
 	for _, args := range []string{"-v -C 100", "-V -C 20 -S 4096", "-q -C 20"} {
 		all = append(all, cell{suite: "rdmacm-utils", program: "rping", args: args, cm: true,
 			disconnectFails: true, server: "-s -a " + address, client: "-c -a " + address})

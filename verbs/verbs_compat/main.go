@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -57,6 +58,7 @@ func run(ctx context.Context, runner, out string, match *regexp.Regexp,
 	}
 	defer os.RemoveAll(dir)
 	r := &runs{roceRun: path, dir: dir, limit: limit}
+	defer func() { err = errors.Join(err, r.pair.close()) }()
 	var results []result
 	for _, c := range cells {
 		if ctx.Err() != nil {
@@ -132,6 +134,9 @@ func table(results []result) string {
 		verdict := r.verdict()
 		if r.reason != "" {
 			verdict += ": " + strings.ReplaceAll(r.reason, "|", "\\|")
+			if r.because != "" {
+				verdict += " (" + r.because + ")"
+			}
 		}
 		fmt.Fprintf(&b, "| `%s` | %s |\n", r.name(), verdict)
 	}

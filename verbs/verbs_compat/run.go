@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -21,6 +22,7 @@ type runs struct {
 	dir     string // of the sockets of memif
 	limit   time.Duration
 	count   int
+	pair    *namespaces
 }
 
 // cell runs one cell.
@@ -35,13 +37,20 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 	defer cancel()
 	r.count++
 	url := "memif:" + filepath.Join(r.dir, fmt.Sprintf("%d.sock", r.count))
+	here, there := side{url: url, cell: &c}, side{url: url + ",client", cell: &c}
+	if c.pair {
+		if err := r.setPair(&c, &here, &there); err != nil {
+			res.reason = err.Error()
+			return res
+		}
+	}
 	args := strings.Fields(c.args)
 	if c.single {
-		res.reason = explain(c.program, r.start(ctx, url, path, args).wait(), c.want)
+		res.reason = explain(c.program, r.start(ctx, here, path, args).wait(), c.want)
 		return res
 	}
-	server := r.start(ctx, url, path, append(args, strings.Fields(c.server)...))
-	res.reason = r.client(ctx, &c, url+",client", server)
+	server := r.start(ctx, here, path, append(args, strings.Fields(c.server)...))
+	res.reason = r.client(ctx, there, server)
 	if res.reason == "" && c.copies {
 		res.reason = compare(path, filepath.Join(r.dir, "copy"))
 	}
@@ -57,16 +66,20 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 
 // client runs the client and returns why it failed, or "". One that is too early for a server of
 // the RDMA CM is refused, and runs again.
-func (r *runs) client(ctx context.Context, c *cell, url string, server *process) (reason string) {
+func (r *runs) client(ctx context.Context, where side, server *process) (reason string) {
+	c := where.cell
 	program := cmp.Or(c.clientProgram, c.program)
 	client := strings.ReplaceAll(cmp.Or(c.client, "localhost"), "DIR", r.dir)
 	args := append(strings.Fields(c.args), strings.Fields(client)...)
+	if c.clientArgs != "" {
+		args = strings.Fields(c.clientArgs)
+	}
 	if !c.cm {
 		waitForListener(ctx, server)
-		return explain("client", r.start(ctx, url, program, args).wait(), c.want)
+		return explain("client", r.start(ctx, where, program, args).wait(), c.want)
 	}
 	for {
-		reason = explain("client", r.start(ctx, url, program, args).wait(), c.want)
+		reason = explain("client", r.start(ctx, where, program, args).wait(), c.want)
 		if reason == "" {
 			return reason
 		}
@@ -96,6 +109,31 @@ func compare(file, copied string) string {
 	return ""
 }
 
+// side is where a process of a cell runs.
+type side struct {
+	cell          *cell
+	url           string
+	prefix, flags []string // before roce_run, and of it
+}
+
+// setPair gives the sides namespaces.
+func (r *runs) setPair(c *cell, here, there *side) error {
+	if r.pair == nil {
+		pair, err := newNamespaces()
+		if err != nil {
+			return err
+		}
+		r.pair = pair
+	}
+	here.prefix, there.prefix = r.pair.prefix(0), r.pair.prefix(1)
+	if c.packets {
+		here.url, there.url = "af_packet:"+veth, "af_packet:"+veth
+		here.flags = []string{"--ip", serverAddress + "/15"}
+		there.flags = []string{"--ip", clientAddress + "/15"}
+	}
+	return nil
+}
+
 // process is one side of a cell.
 type process struct {
 	cmd    *exec.Cmd
@@ -105,11 +143,14 @@ type process struct {
 	stop   context.CancelFunc
 }
 
-func (r *runs) start(ctx context.Context, url, program string, args []string) *process {
+func (r *runs) start(ctx context.Context, where side, program string, args []string) *process {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &process{ended: make(chan struct{}), stop: cancel}
-	args = append([]string{"-d", url, "--", program}, args...)
-	p.cmd = exec.CommandContext(ctx, r.roceRun, args...)
+	command := append(slices.Clone(where.prefix), r.roceRun, "-d", where.url)
+	command = append(append(append(command, where.cell.flags...), where.flags...), "--", program)
+	command = append(command, args...)
+	p.cmd = exec.CommandContext(ctx, command[0], command[1:]...)
+	p.cmd.Env = append(os.Environ(), where.cell.env...)
 	p.cmd.Stdout, p.cmd.Stderr = &p.output, &p.output
 	p.cmd.WaitDelay = time.Second
 	if p.err = p.cmd.Start(); p.err != nil {
@@ -132,8 +173,8 @@ func (p *process) wait() *process {
 	return p
 }
 
-// ports are where the programs' servers listen: ibverbs-utils, perftest, qperf.
-var ports = []int{18515, 19765}
+// ports are where the programs' servers listen: ibverbs-utils and perftest, qperf, UCX.
+var ports = []int{18515, 19765, 13337}
 
 // waitForListener waits until the server listens. Connecting to find out would disturb it.
 func waitForListener(ctx context.Context, server *process) {
