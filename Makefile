@@ -167,7 +167,7 @@ container: ## build the image, run server and client in two containers (see scri
 
 docs: setup ## the documentation as a static site with search, API reference and the lab's report: bin/site
 	@scripts/setup docs
-	$(GOBUILD) -o bin/ ./lab
+	$(GOBUILD) -o bin/ ./lab ./bench/roce_write_bw ./bench/roce_trace ./bytetuning/cmd/bytetuning
 	node site/build.mjs
 
 # PREFIX is where make install puts programs, manual pages and completions; DESTDIR is put before it.

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -39,6 +40,23 @@ func TestOpenErrorsGiveTheReason(t *testing.T) {
 	require.ErrorIs(t, err, dpdk.ErrOptions)
 	_, err = dpdk.Open("null:", dpdk.Options{Buffers: dpdk.MaxBuffers, MTU: dpdk.MaxMTU})
 	t.Log(err) // 64 GiB: refused or, with overcommit, not
+}
+
+// A memif server needs a directory in which it may create its socket. Root may create files in every
+// directory but those of a file system that is read-only.
+func TestMemifInUnwritableDirectory(t *testing.T) {
+	dir := t.TempDir()
+	if os.Geteuid() != 0 {
+		require.NoError(t, os.Chmod(dir, 0o500))
+	} else if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_RDONLY, ""); err != nil {
+		t.Skipf("root may write everywhere, and this machine permits no mounts: %v", err)
+	} else {
+		defer func() { require.NoError(t, syscall.Unmount(dir, 0)) }()
+	}
+	d, err := dpdk.Open("memif:"+dir+"/s", dpdk.Options{})
+	require.Nil(t, d)
+	require.ErrorContains(t, err, "want a directory in which this user may create files; "+dir)
+	require.NotContains(t, err.Error(), "\n")
 }
 
 func TestOpenLogsUnavailableOptions(t *testing.T) {

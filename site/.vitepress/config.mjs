@@ -1,6 +1,6 @@
 import fs from 'node:fs'
 import path from 'node:path'
-import { sections } from '../pages.mjs'
+import { sections, slug } from '../pages.mjs'
 
 const content = path.join(import.meta.dirname, '..', 'content')
 
@@ -12,12 +12,17 @@ function title(name) {
 
 function item(name) {
   switch (name) {
-    case 'README': return { text: 'Overview', link: '/' }
+    case 'README': return { text: 'Overview', link: '/overview' }
     case 'API': return { text: 'API reference', link: '/api/' }
     case 'LAB': return { text: "The lab's report", link: '/lab/index.html', target: '_self' }
   }
-  return { text: title(name), link: `/${name}` }
+  return { text: title(slug(name)), link: `/${slug(name)}` }
 }
+
+// packages are the pages of the API reference, by their paths.
+const packages = fs.readdirSync(path.join(content, 'api')).map((f) => path.basename(f, '.md'))
+  .filter((name) => name !== 'index')
+  .map((name) => ({ text: name.replaceAll('-', '/'), link: `/api/${name}` }))
 
 export default {
   title: 'goroce',
@@ -30,10 +35,15 @@ export default {
   // Pages use no HTML: what looks like a tag is text.
   markdown: { html: false, lineNumbers: false },
   ignoreDeadLinks: [/^\/lab\//],
+  // Pages are large, and so is the index of the search.
+  vite: { build: { chunkSizeWarningLimit: 4096 } },
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
     nav: sections.map(([text, names]) => ({ text, items: names.map(item) })),
-    sidebar: sections.map(([text, names]) => ({ text, collapsed: false, items: names.map(item) })),
+    sidebar: {
+      '/api/': [{ text: 'API reference', link: '/api/', items: packages }],
+      '/': sections.map(([text, names]) => ({ text, collapsed: false, items: names.map(item) })),
+    },
   },
 }

@@ -40,6 +40,9 @@ func (r *Report) Zero() units.Time { return r.zero }
 // Span returns the time from the first to the last item.
 func (r *Report) Span() units.Duration { return r.last.Sub(r.zero) }
 
+// Length returns Span with three or four digits.
+func (r *Report) Length() units.Duration { return round(r.Span()) }
+
 // Item counts an event or packet.
 func (r *Report) Item(at units.Time) {
 	if r.Items++; r.Items == 1 {

@@ -52,7 +52,7 @@ var Columns = []Column{
 	}),
 	count("received", "packets accepted in order", func(f *Flow) uint64 { return f.Received }),
 	{"delivered", "payload acknowledged or accepted", func(f *Flow) string {
-		return fmt.Sprintf("%.4g MB", float64(f.Delivered)/1e6)
+		return fmt.Sprintf("%.1f MB", float64(f.Delivered)/1e6)
 	}},
 	{"goodput", "delivered, over the time from the first to the last event",
 		func(f *Flow) string { return fmt.Sprintf("%.4g Gb/s", float64(f.Throughput())/1e9) }},
@@ -90,7 +90,7 @@ const maxRows = 40
 
 // WriteText writes the report as text.
 func (r *Report) WriteText(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s of %v, %d %s, %d queue pairs\n", r.Source, r.Kind, round(r.Span()),
+	fmt.Fprintf(w, "%s: %s of %v, %d %s, %d queue pairs\n", r.Source, r.Kind, r.Length(),
 		r.Items, map[bool]string{true: "events", false: "packets"}[r.Kind == EventLog],
 		len(r.Flows))
 	if r.Foreign > 0 {
