@@ -51,11 +51,9 @@ v3: setup ## the binaries for processors with AVX2 and BMI2 (GOAMD64=v3), into b
 	@mains=$$($(GO) list -f '{{if eq .Name "main"}}{{.ImportPath}}{{end}}' ./...); \
 	mkdir -p bin/v3; set -x; GOAMD64=v3 $(GOBUILD) -o bin/v3/ $$mains
 
-# What the image has (scripts/container-root).
-IMAGE = bench/goroce bench/roce_channels bench/roce_rc_pingpong bench/roce_rping verbs/roced
-
+# What the image has (scripts/container-root): the programs of bench/ in one binary, and roced.
 image-binaries:
-	@mkdir -p bin; set -x; $(GOBUILD) -ldflags=-s -o bin/ $(addprefix ./,$(IMAGE))
+	@mkdir -p bin; set -x; $(GOBUILD) -ldflags=-s -o bin/ ./bench/goroce ./verbs/roced
 
 roofline-c:
 	@$(MAKE) -s -C bench/roofline

@@ -42,8 +42,8 @@ func TestOpenErrorsGiveTheReason(t *testing.T) {
 	t.Log(err) // 64 GiB: refused or, with overcommit, not
 }
 
-// A memif server needs a directory in which it may create its socket. Root may create files in every
-// directory but those of a file system that is read-only.
+// A memif server needs a directory in which it may create its socket. Root may create files in
+// every directory but those of a file system that is read-only.
 func TestMemifInUnwritableDirectory(t *testing.T) {
 	dir := t.TempDir()
 	if os.Geteuid() != 0 {

@@ -3,7 +3,7 @@
 //
 // The instrument is a [Gauge], a congestion control that only sends what it measures with. A
 // program installs it in a queue pair, posts messages, and calls [Gauge.Survey] at the end:
-// bench/roce_channels does so over perftest's session, lab/papers/prioplus/fig8 over its switch.
+// bench/channels/program does so over perftest's session, lab/papers/prioplus/fig8 over its switch.
 //
 // The package imports cc, prioplus and units.
 package channels

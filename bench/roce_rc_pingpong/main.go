@@ -1,44 +1,6 @@
-// Command roce_rc_pingpong exchanges SENDs with libibverbs' ibv_rc_pingpong, or with itself, over a
-// DPDK port: see --help.
-//
-// It has ibv_rc_pingpong's flags, handshake (internal/connect/pingpong), traffic and output. A
-// [session] is one end: it performs the handshake over TCP and connects the queue pair. Then a
-// [bounce] runs on the polling core until all messages are exchanged.
+// Command roce_rc_pingpong exchanges SENDs with ibv_rc_pingpong over a DPDK port: see --help.
 package main
 
-import (
-	"context"
-	"io"
-	"os"
-	"runtime"
+import "github.com/goroce/goroce/bench/pingpong"
 
-	"github.com/spf13/cobra"
-
-	"github.com/goroce/goroce/dpdk/eal"
-	"github.com/goroce/goroce/internal/cli"
-)
-
-const name = "roce_rc_pingpong"
-
-func main() { os.Exit(run(cli.Interruptible(), os.Args[1:], os.Stdout, os.Stderr)) }
-
-// run runs the program with a command line and returns the exit code.
-func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	s, w := defaults()
-	table := s.table(w)
-	c := &cobra.Command{
-		Use: name + " [flags] [HOST]", Short: name + " exchanges SENDs as ibv_rc_pingpong does",
-		Long: synopsis, Example: example, Args: cli.Args(cobra.MaximumNArgs(1)),
-		Version: cli.Version(eal.Version()),
-		RunE: func(_ *cobra.Command, args []string) error {
-			if err := s.settle(table, args); err != nil {
-				return cli.Usage(err)
-			}
-			// A polling goroutine never releases its P; the other goroutines need another.
-			runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), s.cores()+1))
-			return s.run(ctx, stdout, stderr)
-		},
-	}
-	table.SetHelp(c)
-	return cli.Run(ctx, c, stdout, stderr, args...)
-}
+func main() { pingpong.Main() }

@@ -30,8 +30,8 @@ func (b block) is(mark string) bool { return slices.Contains(b.marks, mark) }
 
 var languages = []string{"sh", "go", "text", "yaml", "json", "csv", "mermaid"}
 
-// marks are the reasons for not running a block in TestCommands. Another one is needs=PROGRAM, for a
-// program that scripts/setup build does not install.
+// marks are the reasons for not running a block in TestCommands. Another one is needs=PROGRAM, for
+// a program that scripts/setup build does not install.
 var marks = map[string]string{
 	"minutes":     "takes minutes: make docs-commands runs it",
 	"long":        "takes ten minutes or more",

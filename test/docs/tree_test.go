@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -19,10 +20,10 @@ import (
 	_ "github.com/goroce/goroce/dpdk" // so that make test runs no other test beside these programs
 )
 
-// mains are the packages of the programs that the pages name. roce_write_bw and its like are links to
-// one of them.
-var mains = []string{"./bench/busyhost", "./bench/goroce", "./bench/roce_channels",
-	"./bench/roce_impair", "./bench/roce_rc_pingpong", "./bench/roce_rping", "./bench/roce_trace",
+// mains are the packages of the programs that the pages name. Those of bench/goroce are links
+// to it.
+var mains = []string{"./bench/busyhost", "./bench/goroce", "./bench/roce_impair",
+	"./bench/roce_trace",
 	"./bytetuning/cmd/bytetuning", "./lab", "./lab/papers/prioplus/fig8", "./test/chaos",
 	"./test/interop", "./test/soak", "./verbs/roce_run"}
 
@@ -89,12 +90,13 @@ func buildPrograms(dir string) error {
 	if out, err := build.CombinedOutput(); err != nil {
 		return errors.New(string(out))
 	}
-	for _, verb := range []string{"write", "read", "send", "atomic"} {
-		for _, kind := range []string{"bw", "lat"} {
-			link := filepath.Join(dir, "bin", "roce_"+verb+"_"+kind)
-			if err := os.Symlink("goroce", link); err != nil {
-				return err
-			}
+	list, err := exec.Command(filepath.Join(dir, "bin", "goroce"), "--help").Output()
+	if err != nil {
+		return err
+	}
+	for _, m := range regexp.MustCompile(`(?m)^  (\S+)$`).FindAllStringSubmatch(string(list), -1) {
+		if err := os.Symlink("goroce", filepath.Join(dir, "bin", m[1])); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -103,8 +105,8 @@ func buildPrograms(dir string) error {
 // environment is that of the commands. With -trimpath what make builds is used again.
 func environment() []string { return append(os.Environ(), "GOFLAGS=-trimpath") }
 
-// isolated is the beginning of a command that has a network of its own, and takes its processes with
-// it when it is killed; it is empty where the machine permits neither.
+// isolated is the beginning of a command that has a network of its own, and takes its processes
+// with it when it is killed; it is empty where the machine permits neither.
 var isolated = sync.OnceValue(func() []string {
 	namespaces := []string{"unshare", "--net", "--pid", "--fork", "--kill-child", "--mount-proc"}
 	for _, c := range [][]string{namespaces, append(namespaces, "--map-root-user")} {

@@ -7,7 +7,7 @@ import (
 	"github.com/goroce/goroce/units"
 )
 
-// survey measures the idle path of a test bed, as bench/roce_channels does, and makes the table of
+// survey measures the idle path of a test bed, as roce_channels does, and makes the table of
 // channels.
 func (s *settings) survey() (*channels.Survey, error) {
 	g, err := newTestbed(s, 1)

@@ -1,4 +1,4 @@
-package main
+package program
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ const asServer = "GOROCE_CHANNELS_SERVER"
 func TestMain(m *testing.M) {
 	switch os.Getenv(asServer) {
 	case "roce_channels":
-		main()
+		Main()
 	case "roce_write_bw":
 		perftest.Main(perftest.Write, perftest.Bandwidth)
 	}
