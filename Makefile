@@ -17,7 +17,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
 .PHONY: help build setup binaries image-binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
-	chaos container clean cross install docs release
+	chaos container clean cross install docs docs-commands release
 
 help: ## print this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -167,6 +167,10 @@ docs: setup ## the documentation as a static site with search, API reference and
 	@scripts/setup docs
 	$(GOBUILD) -o bin/ ./lab ./bench/roce_write_bw ./bench/roce_trace ./bytetuning/cmd/bytetuning
 	node site/build.mjs
+
+docs-commands: setup ## run every command of README and docs that needs no more than this machine and minutes
+	@scripts/setup verbs; scripts/setup monitoring
+	$(GO) test -count=1 -timeout 4h -v ./test/docs -minutes
 
 # PREFIX is where make install puts programs, manual pages and completions; DESTDIR is put before it.
 PREFIX  ?= /usr/local

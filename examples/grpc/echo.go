@@ -115,6 +115,7 @@ type Client struct{ *grpc.ClientConn }
 func Dial(host *goroce.Host, addr string) (Client, error) {
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // it may start before its server
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return host.DialStream(ctx, addr)
 		}))
