@@ -138,5 +138,5 @@ func TestMarkedCommands(t *testing.T) {
 		}
 	}
 	require.Greater(t, n, 20)
-	bash(t, checks+script.String(), 2*time.Minute)
+	bash(t, checks+script.String(), 5*time.Minute) // on a busy machine
 }

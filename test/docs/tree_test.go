@@ -25,7 +25,7 @@ import (
 var mains = []string{"./bench/busyhost", "./bench/goroce", "./bench/roce_impair",
 	"./bench/roce_trace",
 	"./bytetuning/cmd/bytetuning", "./lab", "./lab/papers/prioplus/fig8", "./test/chaos",
-	"./test/interop", "./test/soak", "./verbs/roce_run"}
+	"./test/interop", "./test/soak", "./verbs/roce_run", "./verbs/roced"}
 
 // tree is a copy of the source with the programs in bin/. All tests of a process share it.
 var tree struct {
