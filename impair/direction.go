@@ -21,6 +21,8 @@ type Counts struct {
 	Marked     uint64 `json:"marked"`
 	CNPs       uint64 `json:"cnps"`      // made here
 	Pauses     uint64 `json:"pauses"`    // made here, to the other side
+	SentCNPs   uint64 `json:"sent_cnps"` // made by the sender
+	BECNs      uint64 `json:"becns"`     // its other packets with BECN
 	NoRoom     uint64 `json:"no_room"`   // more was held than fits
 	PortFull   uint64 `json:"port_full"` // times that the port accepted no more, and frames waited
 }
@@ -57,6 +59,11 @@ func (d *direction) pass(data []byte, now units.Time) {
 		return
 	}
 	d.counts.RoCE++
+	if p.Op == wire.CNP {
+		d.counts.SentCNPs++
+	} else if p.BTH().Congestion&wire.BTHBECN != 0 {
+		d.counts.BECNs++
+	}
 	if !d.begun {
 		d.begun, d.since = true, now
 	}

@@ -241,9 +241,17 @@ func TestCNP(t *testing.T) {
 			if cnp.Op == wire.CNP {
 				found++
 				require.NotZero(t, cnp.BTH().Congestion&wire.BTHBECN)
+				there.pass(f.data, 1) // as if its sender had sent it
 			}
 		}
 		require.EqualValues(t, back.counts.CNPs, found)
+		require.EqualValues(t, found, there.counts.SentCNPs)
+		require.Zero(t, there.counts.BECNs)
+		data := bytes.Clone(captured(t, capture)[0])
+		require.NoError(t, cnp.Parse(data))
+		cnp.BTH().Congestion |= wire.BTHBECN
+		there.pass(data, 1)
+		require.EqualValues(t, 1, there.counts.BECNs)
 	}
 }
 

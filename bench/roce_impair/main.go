@@ -38,6 +38,8 @@ type settings struct {
 	eal      string
 	duration time.Duration
 	check    bool
+	seed     uint64
+	seeded   bool // --seed is given
 }
 
 func command() *cobra.Command {
@@ -53,6 +55,7 @@ func command() *cobra.Command {
 			"--json -",
 		Args: cli.NoArgs, Version: cli.Version(eal.Version()),
 		RunE: func(c *cobra.Command, _ []string) error {
+			s.seeded = c.Flags().Changed("seed")
 			return s.run(c.Context(), c.OutOrStdout(), c.ErrOrStderr())
 		},
 	}
@@ -62,6 +65,7 @@ func command() *cobra.Command {
 	f.StringVar(&s.json, "json", "", "write the report to this `file`, - for standard output")
 	f.DurationVarP(&s.duration, "duration", "D", 0, "stop after this `time`; 0: when interrupted")
 	f.StringVar(&s.eal, "eal", "", "additional `arguments` for DPDK's EAL")
+	f.Uint64Var(&s.seed, "seed", 0, "`number` from which all chance comes, in place of the file's")
 	f.BoolVar(&s.check, "check", false, "check the rules, and forward nothing")
 	return c
 }
@@ -73,6 +77,9 @@ func (s *settings) run(ctx context.Context, out, messages io.Writer) error {
 		if rules, err = impair.Load(s.rules); err != nil {
 			return err
 		}
+	}
+	if s.seeded {
+		rules.Seed = s.seed
 	}
 	if s.check {
 		fmt.Fprintf(out, "%s: %d rules\n", s.rules, len(rules.Rules))

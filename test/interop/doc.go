@@ -3,7 +3,7 @@
 //
 // A cell (package matrix) is one test between two programs, one of ours and one of the peer's. A
 // lab (lab.go) consists of the peer's guest (guest.go), the running programs (program.go) and the
-// wire between them, which package shaper can impair (wire.go). A trial (trial.go) starts the
+// wire between them, which roce_impair can impair (wire.go). A trial (trial.go) starts the
 // server, waits until it listens, starts the client and waits for both. Their outputs are then
 // checked (judge.go), and so is congestion control in cells that test it (control.go). Beside the
 // matrix there are misbehaving peers (hostile.go), a flow of ours that stops and probes its peer

@@ -15,9 +15,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/goroce/goroce/impair"
 	"github.com/goroce/goroce/test/interop/matrix"
 	"github.com/goroce/goroce/test/interop/report"
-	"github.com/goroce/goroce/test/interop/shaper"
 	"github.com/goroce/goroce/units"
 )
 
@@ -251,7 +251,7 @@ func TestRemarks(t *testing.T) {
 	tr := &trial{
 		cell: c, row: report.Row{Bandwidth: 12}, totals: report.Totals{Retransmits: 3},
 		rxe:  report.RXE{"rcvd_seq_err": 2},
-		wire: [2]shaper.Counts{{RoCE: 10, Lost: 1}, {RoCE: 5, Lost: 2}}, tries: 2,
+		wire: [2]counts{{RoCE: 10, Lost: 1}, {RoCE: 5, Lost: 2}}, tries: 2,
 	}
 	require.Equal(t, "12.00 MiB/s; wire: of 15 packets 3 lost; ours: retransmits 3; rxe: "+
 		"sequence NAKs received 2; at try 2", tr.remarks())
@@ -262,6 +262,18 @@ func TestRemarks(t *testing.T) {
 	}}
 	require.Equal(t, "we send 71.5 MiB/s; control: window 64KiB, delay 1.5 of 5.0 ms, cut 3 times",
 		tr.remarks())
+}
+
+// TestRules checks that every impairment has a rule file, and that CNPs end with the congestion.
+func TestRules(t *testing.T) {
+	for _, kind := range append(matrix.Impairments, matrix.Marks, matrix.MarksLoss, matrix.CNPs) {
+		r, err := impair.Load("../../" + rules(matrix.Cell{Impair: kind}))
+		require.NoError(t, err)
+		require.NotEmpty(t, r.Rules)
+		if kind == matrix.CNPs {
+			require.Equal(t, matrix.Cell{}.Congested(), units.Duration(r.Rules[0].For).Std())
+		}
+	}
 }
 
 // TestControlled checks the verdicts on cells that test congestion control.
@@ -285,7 +297,7 @@ func TestControlled(t *testing.T) {
 	stalled := glance(4096, 0, 100, 0, "loss", 3)
 	stalled.Goodput = 0
 	type seen = []report.Glance
-	type wire = [2]shaper.Counts
+	type wire = [2]counts
 	for name, c := range map[string]struct {
 		cell matrix.Cell
 		seen seen

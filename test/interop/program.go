@@ -102,14 +102,18 @@ func (p *program) wait(ctx context.Context) (outcome, error) {
 	}
 }
 
-// says waits until a program has printed a text.
+// says waits until a program has printed a text, also as an error.
 func (p *program) says(ctx context.Context, text string) error {
+	printed := func() bool {
+		o := p.outcome()
+		return strings.Contains(o.out, text) || strings.Contains(o.errs, text)
+	}
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
-	for !strings.Contains(p.outcome().out, text) {
+	for !printed() {
 		select {
 		case <-p.ended:
-			if strings.Contains(p.outcome().out, text) {
+			if printed() {
 				return nil
 			}
 			return fmt.Errorf("%s ended before it printed %q: %w", p, text, p.outcome().err())

@@ -140,7 +140,7 @@ func (t *trial) remarks() string {
 		}
 	}
 	if t.cell.Impair != matrix.Clean {
-		parts = append(parts, "wire: "+t.wire[0].Plus(t.wire[1]).String())
+		parts = append(parts, "wire: "+t.wire[0].plus(t.wire[1]).String())
 	}
 	if n := len(t.seen); n > 0 {
 		parts = append(parts, "control: "+t.seen[n-1].String())

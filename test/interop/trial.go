@@ -12,7 +12,6 @@ import (
 
 	"github.com/goroce/goroce/test/interop/matrix"
 	"github.com/goroce/goroce/test/interop/report"
-	"github.com/goroce/goroce/test/interop/shaper"
 )
 
 // trial is one run of a cell.
@@ -22,9 +21,9 @@ type trial struct {
 
 	row    report.Row
 	totals report.Totals
-	wire   [2]shaper.Counts // ours, and the guest's; of an impaired cell
-	rxe    report.RXE       // likewise
-	seen   []report.Glance  // of our congestion control, in a watched cell
+	wire   [2]counts       // ours, and the guest's; of an impaired cell
+	rxe    report.RXE      // likewise
+	seen   []report.Glance // of our congestion control, in a watched cell
 	tries  int
 	took   time.Duration
 	err    error
@@ -80,15 +79,15 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 		if t.err = err; err != nil {
 			return t
 		}
-		stop, err := l.wire.shape(faults(c), seedOf(c))
+		stop, err := l.wire.shape(ctx, l.root, rules(c), seedOf(c))
 		if t.err = err; err != nil {
 			return t
 		}
 		defer func() {
-			counts, err := stop()
+			did, err := stop()
 			after, errAfter := l.peer.counters(context.WithoutCancel(ctx))
-			t.wire, t.rxe, t.err = counts, after.Since(before), errors.Join(t.err, err, errAfter)
-			if t.err == nil && counts[0].Faults()+counts[1].Faults() == 0 {
+			t.wire, t.rxe, t.err = did, after.Since(before), errors.Join(t.err, err, errAfter)
+			if t.err == nil && did[0].faults()+did[1].faults() == 0 {
 				t.err = errors.New("the wire impaired no packet: too few packets")
 			}
 		}()
@@ -121,7 +120,7 @@ func (l *lab) once(ctx context.Context, c matrix.Cell) *trial {
 	return t
 }
 
-// seedOf returns the seed of a cell's shaper, a hash of its name.
+// seedOf returns the seed of a cell's wire, a hash of its name.
 func seedOf(c matrix.Cell) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(c.String()))

@@ -2,20 +2,20 @@ package main
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
 	"fmt"
-	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	"github.com/goroce/goroce/test/interop/matrix"
-	"github.com/goroce/goroce/test/interop/shaper"
 )
 
-// wire is a second path to the guests' switch, through a shaper: an endpoint of ours uses shaped0,
-// its frames appear on shaped1, and the shaper forwards them to eth0 and the switch.
+// wire is a second path to the guests' switch, through roce_impair: an endpoint of ours uses
+// shaped0, its frames appear on shaped1, and the box forwards them to eth0 and the switch.
 //
-//	endpoint ─ shaped0 ═ shaped1 ─ shaper ─ eth0 ═ br0 ─ tap-a ─ guest a
+//	endpoint ─ shaped0 ═ shaped1 ─ roce_impair ─ eth0 ═ br0 ─ tap-a ─ guest a
 type wire struct{}
 
 // The ends of the wire.
@@ -56,53 +56,77 @@ func command(line ...string) error {
 	return nil
 }
 
-// faults returns the shaper's faults for a cell's impairment.
-func faults(c matrix.Cell) shaper.Faults {
-	const alone, together, marks, overflow = 0.03, 0.015, 0.1, 0.01
-	switch c.Impair {
-	case matrix.Loss:
-		return shaper.Faults{Loss: alone}
-	case matrix.Duplication:
-		return shaper.Faults{Duplication: alone}
-	case matrix.Reordering:
-		return shaper.Faults{Reordering: alone}
-	case matrix.Corruption:
-		return shaper.Faults{Corruption: alone}
-	case matrix.Everything:
-		return shaper.Faults{Loss: together, Duplication: together, Reordering: together,
-			Corruption: together}
-	case matrix.Marks:
-		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks}}
-	case matrix.MarksLoss:
-		return shaper.Faults{Loss: overflow, Congestion: shaper.Congestion{Marks: marks}}
-	case matrix.CNPs:
-		return shaper.Faults{Congestion: shaper.Congestion{Marks: marks, For: c.Congested(),
-			Notify: true}}
-	}
-	return shaper.Faults{}
+// rules returns the name of the rule file for a cell's impairment.
+func rules(c matrix.Cell) string {
+	return filepath.Join("test", "interop", "testdata", string(c.Impair)+".yaml")
 }
 
-// shape runs a shaper until stop is called, which returns what it did: to our packets, and to the
-// guest's.
-func (*wire) shape(f shaper.Faults, seed uint64) (stop func() ([2]shaper.Counts, error),
-	err error) {
-	ours, _, err := shaper.Open(shaperEnd)
-	if err != nil {
+// counts are what roce_impair did in one direction.
+type counts struct {
+	RoCE       uint64 `json:"roce"` // RoCEv2 packets
+	Lost       uint64 `json:"lost"`
+	Duplicated uint64 `json:"duplicated"`
+	Reordered  uint64 `json:"reordered"`
+	Corrupted  uint64 `json:"corrupted"`
+	Marked     uint64 `json:"marked"`    // with congestion experienced
+	Notified   uint64 `json:"cnps"`      // CNPs made by the wire
+	CNPs       uint64 `json:"sent_cnps"` // CNPs of the sender
+	Backward   uint64 `json:"becns"`     // other packets with BECN
+}
+
+// plus returns the sum of two directions' counts.
+func (c counts) plus(o counts) counts {
+	return counts{c.RoCE + o.RoCE, c.Lost + o.Lost, c.Duplicated + o.Duplicated,
+		c.Reordered + o.Reordered, c.Corrupted + o.Corrupted, c.Marked + o.Marked,
+		c.Notified + o.Notified, c.CNPs + o.CNPs, c.Backward + o.Backward}
+}
+
+// faults returns the number of faults.
+func (c counts) faults() uint64 {
+	return c.Lost + c.Duplicated + c.Reordered + c.Corrupted + c.Marked
+}
+
+func (c counts) String() string {
+	text := []string{fmt.Sprintf("of %d packets", c.RoCE)}
+	for _, f := range []struct {
+		n    uint64
+		what string
+	}{{c.Lost, "lost"}, {c.Duplicated, "repeated"}, {c.Reordered, "reordered"},
+		{c.Corrupted, "corrupted"}, {c.Marked, "marked"}, {c.Notified, "answered with a CNP"},
+		{c.CNPs, "were CNPs"}, {c.Backward, "had BECN"}} {
+		if f.n > 0 {
+			text = append(text, fmt.Sprintf("%d %s", f.n, f.what))
+		}
+	}
+	return strings.Join(text, " ")
+}
+
+// shape runs roce_impair with a rule file until stop is called, which returns what it did: to our
+// packets, and to the guest's.
+func (*wire) shape(ctx context.Context, root, rules string, seed uint64) (
+	stop func() ([2]counts, error), err error) {
+	report := filepath.Join(os.TempDir(), fmt.Sprintf("interop-wire-%d.json", os.Getpid()))
+	box := launch(filepath.Join(root, "bin", "roce_impair"), "-d", "af_packet:"+shaperEnd, "-d",
+		"af_packet:"+iface, "--rules", filepath.Join(root, rules), "--seed", fmt.Sprint(seed),
+		"--json", report)
+	if err := box.says(ctx, "forwarding between"); err != nil {
+		box.end()
 		return nil, err
 	}
-	theirs, kernels, err := shaper.Open(iface)
-	if err != nil {
-		return nil, errors.Join(err, ours.Close())
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	s, done := shaper.New(ours, theirs, kernels, f, seed), make(chan error, 1)
-	go func() { done <- s.Run(ctx) }()
-	return func() ([2]shaper.Counts, error) {
-		cancel()
-		err := <-done
-		for _, c := range []io.Closer{ours, theirs} {
-			err = errors.Join(err, c.Close())
+	return func() ([2]counts, error) {
+		defer os.Remove(report)
+		box.end()
+		if err := box.outcome().err(); err != nil {
+			return [2]counts{}, err
 		}
-		return s.Counts(), err
+		var did struct {
+			A counts `json:"from_a"`
+			B counts `json:"from_b"`
+		}
+		text, err := os.ReadFile(report)
+		if err == nil {
+			err = json.Unmarshal(text, &did)
+		}
+		return [2]counts{did.A, did.B}, err
 	}, nil
 }

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/goroce/goroce/test/interop/shaper"
 	"github.com/goroce/goroce/transport"
 	"github.com/goroce/goroce/transport/wire"
 )
@@ -50,7 +49,7 @@ func Meet(iface string, in io.Writer, out io.Reader) (*Theirs, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t.port, _, err = shaper.Open(iface); err != nil {
+	if t.port, err = openSocket(iface); err != nil {
 		return nil, err
 	}
 	t.fenceCase = Case{Type: transport.RC, MTU: 256, Access: regionAccess[regionAll], Reads: 4}

@@ -1,4 +1,4 @@
-package shaper
+package differ
 
 import (
 	"fmt"
@@ -11,15 +11,15 @@ import (
 // receiveBuffer is large enough for frames that arrive while the process waits for a core.
 const receiveBuffer = 32 << 20
 
-// Open returns an End on a Linux interface. It receives every arriving frame, to any address, and
+// openSocket returns a packet socket of a Linux interface. It receives every arriving frame, to any address, and
 // no outgoing ones. It requires CAP_NET_RAW and CAP_NET_ADMIN.
-func Open(iface string) (*os.File, net.HardwareAddr, error) {
+func openSocket(iface string) (*os.File, error) {
 	i, err := net.InterfaceByName(iface)
 	if err != nil {
-		return nil, nil, fmt.Errorf("shaper: %s: %w", iface, err)
+		return nil, fmt.Errorf("differ: %s: %w", iface, err)
 	}
-	fail := func(err error) (*os.File, net.HardwareAddr, error) {
-		return nil, nil, fmt.Errorf("shaper: a packet socket at %s: %w", iface, err)
+	fail := func(err error) (*os.File, error) {
+		return nil, fmt.Errorf("differ: a packet socket at %s: %w", iface, err)
 	}
 	// With protocol 0 the socket receives nothing before it is bound.
 	fd, err := unix.Socket(unix.AF_PACKET, unix.SOCK_RAW|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -40,7 +40,7 @@ func Open(iface string) (*os.File, net.HardwareAddr, error) {
 			return fail(err)
 		}
 	}
-	return file, i.HardwareAddr, nil
+	return file, nil
 }
 
 func networkOrder(n uint16) uint16 { return n<<8 | n>>8 }
