@@ -81,10 +81,10 @@ lint: setup ## gofmt, go vet, staticcheck, shell syntax
 	@for f in $$(grep -rlI '^#!/usr/bin/env bash' .ci scripts bench); do bash -n "$$f"; done
 
 # The programs that need no DPDK run on other machines as well.
-PORTABLE  = ./lab ./test/soak ./bytetuning/cmd/bytetuning
+PORTABLE  = ./lab ./test/soak ./bytetuning/cmd/bytetuning ./bench/roce_trace
 PLATFORMS = linux/arm64 darwin/arm64
 
-cross: ## build the programs without cgo (lab, soak, bytetuning) for linux/arm64 and darwin/arm64
+cross: ## build the programs without cgo (lab, soak, bytetuning, roce_trace) for linux/arm64 and darwin/arm64
 	@set -e; for p in $(PLATFORMS); do echo "cross: $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -o /dev/null $(PORTABLE); done
 

@@ -48,7 +48,7 @@ export async function diagrams(list, dir) {
 // draw runs in the browser. An image needs a size of its own.
 async function draw(source, theme) {
   mermaid.initialize({ startOnLoad: false, theme, htmlLabels: false, fontFamily: 'sans-serif',
-    flowchart: { htmlLabels: false } })
+    flowchart: { htmlLabels: false, wrappingWidth: 360 } })
   const { svg } = await mermaid.render('diagram', source)
   const drawn = new DOMParser().parseFromString(svg, 'image/svg+xml').documentElement
   const [, , width, height] = drawn.getAttribute('viewBox').split(' ')

@@ -49,8 +49,13 @@ func TestDependencies(t *testing.T) {
 	for _, m := range tableRow.FindAllStringSubmatch(table, -1) {
 		listed[m[1]] = row{m[1], m[2], m[3]}
 	}
+	rows := slices.Concat(modules(t), packages(t))
+	for name := range listed {
+		known := slices.ContainsFunc(rows, func(r row) bool { return r.name == name })
+		require.True(t, known || *update, "%s: a row for %s, which nothing requires", page, name)
+	}
 	made := "| dependency | licence | why |\n|---|---|---|\n"
-	for _, r := range slices.Concat(modules(t), packages(t)) {
+	for _, r := range rows {
 		is, direct := listed[r.name], r.why == ""
 		if direct {
 			r.why = is.why
