@@ -25,10 +25,11 @@ type runFlags struct {
 	workers int
 	budget  time.Duration
 	shard   string
+	trace   tracer
 }
 
 func (l *lab) runCommand() *cobra.Command {
-	f := runFlags{scale: experiment.Small}
+	f := runFlags{scale: experiment.Small, trace: tracer{sample: 1}}
 	c := &cobra.Command{
 		Use:   "run PATTERN...",
 		Short: "Run experiments and judge their claims",
@@ -61,6 +62,10 @@ A pattern is an id with * and ? ('tocc/fig2*'); a pattern without a slash is a p
 		"time after which no job begins, such as 150m (0: no limit)")
 	c.Flags().StringVar(&f.shard, "shard", "",
 		"part of the jobs, as index/count with the index from 0")
+	c.Flags().StringVar(&f.trace.dir, "trace", "",
+		"write the events of each job's simulations to this `directory`, for bin/roce_trace")
+	c.Flags().Var(&f.trace.sample, "trace-sample",
+		"`share` of packets with events in --trace; rare events are always there")
 	return c
 }
 
@@ -91,15 +96,17 @@ func (l *lab) runAll(ctx context.Context, patterns []string, f runFlags) error {
 		defer stop()
 	}
 	show := newProgress(l.errs, isTerminal(l.errs), plans, shard)
-	sum, err := runner.Run(ctx, plans, runner.Options{
-		Dir: f.dir, Code: code, Shard: shard, Workers: f.workers, Drain: budget.Done(),
-		Watch: show.event,
-	})
+	o := runner.Options{Dir: f.dir, Code: code, Shard: shard, Workers: f.workers,
+		Drain: budget.Done(), Watch: show.event}
+	if f.trace.dir != "" {
+		o.Begin = f.trace.begin
+	}
+	sum, err := runner.Run(ctx, plans, o)
 	show.close()
 	if err != nil {
 		return err
 	}
-	return errors.Join(l.finish(f.dir, plans, &code), outcome(sum))
+	return errors.Join(l.finish(f.dir, plans, &code), outcome(sum), f.trace.nothing(&sum, f.dir))
 }
 
 // plan returns the plans of the experiments that match, and the ids of those without code.

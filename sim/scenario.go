@@ -64,8 +64,12 @@ type Hosts struct {
 // add to it.
 const LinkMTU = 4400
 
-// Run builds the scenario and runs it to its end, see Simulation.Run.
+// Run builds the scenario and runs it to its end, see Simulation.Run. A scenario without a log
+// records into that of WithTrace.
 func (s Scenario) Run(ctx context.Context) (*Result, error) {
+	if s.Trace == nil {
+		s.Trace = traceOf(ctx)
+	}
 	simulation, err := New(s)
 	if err != nil {
 		return nil, err

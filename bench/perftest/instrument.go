@@ -120,8 +120,8 @@ func (i *Instrument) synopsis() string {
 	fmt.Fprintf(b, "  %-36s both ends in this process, over loop:\n", i.Name+" [flags]")
 	fmt.Fprintf(b, "  %-36s the server: waits for one client\n", i.Name+" -d URL [flags]")
 	fmt.Fprintf(b, "  %-36s the client, which measures\n\n", i.Name+" -d URL [flags] HOST")
-	fmt.Fprintf(b, "The server may be roce_write_bw or linux-rdma's ib_write_bw, with the same -n, "+
-		"and -s %d\nor the value of -m.", packet)
+	fmt.Fprintf(b, "The server may be roce_write_bw or linux-rdma's ib_write_bw, with the same "+
+		"-n, and -s %d\nor the value of -m.", packet)
 	return b.String()
 }
 

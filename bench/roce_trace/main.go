@@ -20,7 +20,9 @@ import (
 	"github.com/goroce/goroce/trace/sqlog"
 )
 
-func main() { os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...)) }
+func main() {
+	os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...))
+}
 
 func command() *cobra.Command {
 	var out string

@@ -100,7 +100,9 @@ func (t *Table) SetHelp(c *cobra.Command) {
 	c.Flags().AddFlagSet(t.FlagSet(c.Name()))
 	c.SetHelpFunc(func(c *cobra.Command, _ []string) {
 		out := c.OutOrStdout()
-		text := fit(c.Long, Width(out)) + "\n" + t.Usage(Width(out)) + otherFlags(c, t).FlagUsagesWrapped(Width(out))
+		columns := Width(out)
+		text := fit(c.Long, columns) + "\n" + t.Usage(columns) +
+			otherFlags(c, t).FlagUsagesWrapped(columns)
 		if c.Example != "" {
 			text += "\nExamples:\n" + c.Example + "\n"
 		}

@@ -19,6 +19,9 @@ type Options struct {
 	Workers int             // concurrent tasks; 0: as many as the Go runtime uses cores
 	Drain   <-chan struct{} // once it is closed, no task begins
 	Watch   func(Event)     // if set, handles events, one call at a time
+	// Begin, if set, is called before each task, which gets the context that it returns. It also
+	// returns what is called after the task.
+	Begin func(context.Context, Task) (context.Context, func() error, error)
 }
 
 // Event is a change of a task's state.
@@ -142,11 +145,21 @@ func (r *run) over(ctx context.Context) bool {
 // do does a task and writes its record.
 func (r *run) do(ctx context.Context, t Task) error {
 	r.emit(Event{Task: t})
-	job := experiment.NewJob(ctx, t.Cell, t.Plan.Scale, t.Seed, func(fraction float64) {
+	of, end := ctx, func() error { return nil }
+	if r.Begin != nil {
+		var err error
+		if of, end, err = r.Begin(ctx, t); err != nil {
+			return fmt.Errorf("runner: %s: %w", t, err)
+		}
+	}
+	job := experiment.NewJob(of, t.Cell, t.Plan.Scale, t.Seed, func(fraction float64) {
 		r.emit(Event{Task: t, Fraction: min(max(fraction, 0), 1)})
 	})
 	began := time.Now()
 	failure := catchPanic("Run", func() error { return t.Plan.Experiment.Run(job) })
+	if err := end(); failure == nil {
+		failure = err
+	}
 	seconds := time.Since(began).Seconds()
 	if failure != nil && ctx.Err() != nil {
 		return nil // it was stopped

@@ -27,7 +27,8 @@ var others = map[string]string{
 	"verbs/libgoroce": "a library",
 }
 
-// sameProgram matches the programs that differ from roce_write_bw only in perftest.Main's arguments.
+// sameProgram matches the programs that differ from roce_write_bw only in the arguments of
+// perftest.Main.
 var sameProgram = regexp.MustCompile(`^bench/roce_(write_lat|(read|send|atomic)_(bw|lat))$`)
 
 // program is a built program.

@@ -17,7 +17,9 @@ import (
 	"github.com/goroce/goroce/internal/cli"
 )
 
-func main() { os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...)) }
+func main() {
+	os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...))
+}
 
 func command() *cobra.Command {
 	c := &cobra.Command{Use: "verbs_compat [flags]", Args: cli.NoArgs,

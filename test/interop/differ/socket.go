@@ -11,8 +11,8 @@ import (
 // receiveBuffer is large enough for frames that arrive while the process waits for a core.
 const receiveBuffer = 32 << 20
 
-// openSocket returns a packet socket of a Linux interface. It receives every arriving frame, to any address, and
-// no outgoing ones. It requires CAP_NET_RAW and CAP_NET_ADMIN.
+// openSocket returns a packet socket of a Linux interface. It receives every arriving frame, to any
+// address, and no outgoing ones. It requires CAP_NET_RAW and CAP_NET_ADMIN.
 func openSocket(iface string) (*os.File, error) {
 	i, err := net.InterfaceByName(iface)
 	if err != nil {
