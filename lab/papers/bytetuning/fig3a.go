@@ -44,8 +44,7 @@ const fig3aBench, fig3aExperience = "benchmark", "experience"
 // fig3a: throughput and queue of every watermark of the grid. Each Kmin is a cell, and so is the
 // benchmark, and beside it the experience-based watermark.
 var fig3a = &experiment.Experiment{
-	ID:    "bytetuning/fig3a",
-	Seeds: oneSeed,
+	ID: "bytetuning/fig3a",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := []experiment.Cell{{Name: fig3aBench, Params: -1},
 			{Name: fig3aExperience, Params: -2}}
@@ -99,7 +98,7 @@ var fig3a = &experiment.Experiment{
 	},
 	Judge: func(r *experiment.Results) {
 		bench := r.Cell(fig3aBench)
-		throughput, queue := bench.Values("throughput")[0], bench.Values("queue")[0]
+		throughput, queue := bench.Values("throughput").Mean(), bench.Values("queue").Mean()
 		points := fig3aPoints(r)
 		var faster, shorter, both, n float64
 		most, least, corner := 0., math.Inf(1), 0.
@@ -145,8 +144,8 @@ var fig3a = &experiment.Experiment{
 }
 
 func fig3aNotes(r *experiment.Results, most, corner float64) {
-	bench := r.Cell(fig3aBench).Values("throughput")[0]
-	ours := r.Cell(fig3aExperience).Values("throughput")[0]
+	bench := r.Cell(fig3aBench).Values("throughput").Mean()
+	ours := r.Cell(fig3aExperience).Values("throughput").Mean()
 	r.Note("max-gain", "the benchmark is the middle of the grid, %v, with %.3g Gb/s; the paper "+
 		"discloses neither its NICs nor its benchmark. The experience-based watermark carries "+
 		"%.3g, and the best %.3g %% more", fig3aBenchmark, bench/1e9, ours/1e9, 100*(most/ours-1))
@@ -181,12 +180,26 @@ func fig3aPoints(r *experiment.Results) (all []measured) {
 		space := fig3aSpace(r.Scale)
 		space.Kmin = []units.Bytes{units.Bytes(kmin) * bytetuning.Cell}
 		cell := r.Cell(fmt.Sprintf("Kmin %d", kmin))
-		throughput, queue := cell.Values("throughput"), cell.Values("queue")
+		throughput, queue := overSeeds(cell, "throughput"), overSeeds(cell, "queue")
 		for n, w := range space.All() {
 			all = append(all, measured{w, throughput[n], queue[n]})
 		}
 	}
 	return all
+}
+
+// overSeeds returns the mean over the seeds of each of a cell's values of a name.
+func overSeeds(cell experiment.Pool, name string) (mean experiment.Values) {
+	seeds := cell.Seeds()
+	for _, seed := range seeds {
+		for n, v := range seed.Values(name) {
+			if n == len(mean) {
+				mean = append(mean, 0)
+			}
+			mean[n] += v / float64(len(seeds))
+		}
+	}
+	return mean
 }
 
 // unfairness returns, after a run, the difference of its two senders in a millisecond relative to

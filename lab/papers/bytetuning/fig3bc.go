@@ -3,6 +3,7 @@ package bytetuninglab
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/goroce/goroce/bytetuning"
 	"github.com/goroce/goroce/bytetuning/scene"
@@ -43,8 +44,7 @@ func fig3bcScene(s experiment.Scale, seed uint64) *scene.Target {
 // computes it, whose 136.4 ms and 7.32 IOPS are each other's reciprocals: the data outstanding on
 // queue pairs over the rate of arrival, so that bursts that do not end count.
 var fig3bc = &experiment.Experiment{
-	ID:    "bytetuning/fig3bc",
-	Seeds: oneSeed,
+	ID: "bytetuning/fig3bc",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := []experiment.Cell{{Name: "benchmark", Params: bytetuning.Alpha(0)}}
 		return append(cells, experiment.Sweep("α %v", fig3bcSpace(s).Alpha...)...)
@@ -72,8 +72,8 @@ var fig3bc = &experiment.Experiment{
 	Judge: func(r *experiment.Results) {
 		points := fig3bcPoints(r)
 		bench := r.Cell("benchmark")
-		throughput, fct, queue := bench.Values("goodput")[0], fig3bcFCT(r.Scale,
-			bench.Values("goodput"))[0], bench.Values("queue")[0]
+		throughput, queue := bench.Values("goodput").Mean(), bench.Values("queue").Mean()
+		fct := fig3bcFCT(r.Scale, bench.Values("goodput")).Mean()
 		most, least, shortest, lossy := 0., math.Inf(1), math.Inf(1), 0
 		for _, p := range points {
 			most, least, shortest = max(most, p.throughput), min(least, p.fct), min(shortest,
@@ -118,7 +118,8 @@ var fig3bc = &experiment.Experiment{
 		}
 		b := r.Cell("benchmark")
 		trade.Add("benchmark", b.Values("queue").Scaled(1e-6), b.Values("goodput").Scaled(1e-9))
-		fct.Add("benchmark", []float64{300}, fig3bcFCT(r.Scale, b.Values("goodput")).Scaled(1e3))
+		benchmark := fig3bcFCT(r.Scale, b.Values("goodput")).Scaled(1e3)
+		fct.Add("benchmark", slices.Repeat([]float64{300}, len(benchmark)), benchmark)
 		return []figure.Figure{trade, fct}
 	},
 }
@@ -143,7 +144,8 @@ func fig3bcPoints(r *experiment.Results) (all []fig3bcPoint) {
 		space := fig3bcSpace(r.Scale)
 		space.Alpha = []bytetuning.Alpha{a}
 		c := r.Cell("α " + a.String())
-		throughput, queue, lost := c.Values("goodput"), c.Values("queue"), c.Values("lost")
+		throughput, queue := overSeeds(c, "goodput"), overSeeds(c, "queue")
+		lost := overSeeds(c, "lost")
 		fct := fig3bcFCT(r.Scale, throughput)
 		for n, w := range space.All() {
 			all = append(all, fig3bcPoint{w, throughput[n], fct[n], queue[n], lost[n]})

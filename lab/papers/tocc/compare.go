@@ -13,9 +13,6 @@ import (
 // leafSpine are comparisons with reactive schemes in leaf-spine networks.
 var leafSpine = []*experiment.Experiment{fig8ab, fig8cf, fig8de, headline, fig9a, fig9bc, fig11}
 
-// one is the number of seeds, also at full scale: runs of 160 hosts take long.
-func one(experiment.Scale) int { return 1 }
-
 // setting is a network and its traffic, in which schemes are compared.
 type setting struct {
 	Network network

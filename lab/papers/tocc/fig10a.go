@@ -7,8 +7,7 @@ import (
 
 // fig10a: the latency of small messages among others at 80 % load.
 var fig10a = &experiment.Experiment{
-	ID:    "tocc/fig10a",
-	Seeds: testbedSeeds,
+	ID: "tocc/fig10a",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return testbedCells(s, testbed{Pattern: allToAll, Load: 0.8})
 	},

@@ -7,8 +7,7 @@ import (
 
 // fig10b: the same without a limit on load.
 var fig10b = &experiment.Experiment{
-	ID:    "tocc/fig10b",
-	Seeds: testbedSeeds,
+	ID: "tocc/fig10b",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return testbedCells(s, testbed{Pattern: allToAll})
 	},

@@ -9,8 +9,7 @@ import (
 
 // fig10cd: all to many, within a rack (c) and across (d).
 var fig10cd = &experiment.Experiment{
-	ID:    "tocc/fig10cd",
-	Seeds: testbedSeeds,
+	ID: "tocc/fig10cd",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := testbedCells(s, testbed{Pattern: intraRack}, testbed{Pattern: interRack})
 		// to compare ToCC with itself

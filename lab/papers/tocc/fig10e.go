@@ -9,8 +9,7 @@ import (
 
 // fig10e: the spread of completion times of figure 10a's messages for bandwidth.
 var fig10e = &experiment.Experiment{
-	ID:    "tocc/fig10e",
-	Seeds: testbedSeeds,
+	ID: "tocc/fig10e",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		cells := fig10a.Cells(s)
 		for _, c := range cells[:len(cells):len(cells)] {

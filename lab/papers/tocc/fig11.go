@@ -40,8 +40,7 @@ func fig11Setting(s experiment.Scale, workload string, load float64) setting {
 func fig11Workloads(s experiment.Scale) int { return experiment.At(s, len(fig11Flows), 1) }
 
 var fig11 = &experiment.Experiment{
-	ID:    "tocc/fig11",
-	Seeds: one,
+	ID: "tocc/fig11",
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, w := range fig11Flows[:fig11Workloads(s)] {
 			for _, load := range fig11Loads(s) {

@@ -98,7 +98,7 @@ var fig2b = &experiment.Experiment{
 }
 
 var fig2c = &experiment.Experiment{
-	ID: "tocc/fig2c", Seeds: one,
+	ID: "tocc/fig2c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(followers(s, os10).cells(credits, aeolus, homa),
 			crowd(s, os10).cells(homa)...)
@@ -137,7 +137,7 @@ func noteHomaBuffer(r *experiment.Results, core, hosts setting) {
 }
 
 var fig2d = &experiment.Experiment{
-	ID: "tocc/fig2d", Seeds: one,
+	ID: "tocc/fig2d",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		if s == experiment.Small { // the same traffic
 			return append(followers(s, os100).cells(first...), crowd(s, os100).cells(homa)...)

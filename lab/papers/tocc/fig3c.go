@@ -12,7 +12,7 @@ func fig3cSetting(s experiment.Scale) setting {
 
 // fig3c: total volume control, and none.
 var fig3c = &experiment.Experiment{
-	ID: "tocc/fig3c", Seeds: one,
+	ID: "tocc/fig3c",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return fig3cSetting(s).cells(scheduled, endless)
 	},

@@ -11,11 +11,11 @@ import (
 // Figure 6: token schemes and ToCC, at 100 Gb/s.
 
 // fig6 returns one of its parts, without the claims, with more cells.
-func fig6(id, title string, seeds func(experiment.Scale) int,
-	at func(experiment.Scale) setting, more func(experiment.Scale) []experiment.Cell,
+func fig6(id, title string, at func(experiment.Scale) setting,
+	more func(experiment.Scale) []experiment.Cell,
 	judge func(r *experiment.Results, of func(scheme) row)) *experiment.Experiment {
 	return &experiment.Experiment{
-		ID: id, Seeds: seeds,
+		ID: id,
 		Cells: func(s experiment.Scale) []experiment.Cell {
 			return append(at(s).cells(proactive...), more(s)...)
 		},
@@ -34,7 +34,7 @@ func fig6(id, title string, seeds func(experiment.Scale) int,
 	}
 }
 
-var fig6a = fig6("tocc/fig6a", "Memcached", nil, func(s experiment.Scale) setting {
+var fig6a = fig6("tocc/fig6a", "Memcached", func(s experiment.Scale) setting {
 	return memcachedAt(s, os100)
 },
 	noMore, func(r *experiment.Results, of func(scheme) row) {
@@ -45,7 +45,7 @@ var fig6a = fig6("tocc/fig6a", "Memcached", nil, func(s experiment.Scale) settin
 		}
 	})
 
-var fig6b = fig6("tocc/fig6b", "Cache Follower", one, func(s experiment.Scale) setting {
+var fig6b = fig6("tocc/fig6b", "Cache Follower", func(s experiment.Scale) setting {
 	return followers(s, os100)
 },
 	func(s experiment.Scale) []experiment.Cell {
@@ -94,7 +94,7 @@ func claimBuffer(r *experiment.Results, core func(scheme) row, hosts setting) {
 const fewHosts = "300 flows among 16 hosts, one seed: few senders of unscheduled packets " +
 	"collide, and Homa seldom has the seven messages that it may grant at once"
 
-var fig6c = fig6("tocc/fig6c", "Web Search", one, searches,
+var fig6c = fig6("tocc/fig6c", "Web Search", searches,
 	func(s experiment.Scale) []experiment.Cell { return searchCrowd(s).cells(homa, unscheduled) },
 	func(r *experiment.Results, of func(scheme) row) {
 		claimBuffer(r, of, searchCrowd(r.Scale))
@@ -113,7 +113,7 @@ var fig6c = fig6("tocc/fig6c", "Web Search", one, searches,
 			digitsText(tails(of(scheduled))))
 	})
 
-var fig6d = fig6("tocc/fig6d", "Web Server and incasts", one, mix, noMore,
+var fig6d = fig6("tocc/fig6d", "Web Server and incasts", mix, noMore,
 	func(r *experiment.Results, of func(scheme) row) {
 		r.Claim("low-buffer", of(unscheduled).bufmax()/of(scheduled).bufmax())
 		least := func(quantity func(row) float64) float64 {

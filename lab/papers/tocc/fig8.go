@@ -35,7 +35,6 @@ func mixAt(s experiment.Scale, host units.BitRate) setting {
 
 var fig8ab = &experiment.Experiment{
 	ID:    "tocc/fig8ab",
-	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return mix(s).cells(withSeldom...) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -85,8 +84,7 @@ func noteBest(r *experiment.Results, m setting) {
 }
 
 var fig8cf = &experiment.Experiment{
-	ID:    "tocc/fig8cf",
-	Seeds: one,
+	ID: "tocc/fig8cf",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return append(mixLarger(s).cells(withSeldom...), mix(s).cells(dcqcn, timely, seldom)...)
 	},

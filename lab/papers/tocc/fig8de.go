@@ -21,8 +21,7 @@ func inTurn(s experiment.Scale, host units.BitRate) setting {
 
 // fig8de is about incasts to hosts drawn at random, and beside them one to the same host.
 var fig8de = &experiment.Experiment{
-	ID:    "tocc/fig8de",
-	Seeds: one,
+	ID: "tocc/fig8de",
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, rate := range fig8deRates {
 			all = append(all, inTurn(s, rate).cells(unscheduled, scheduled)...)

@@ -17,7 +17,6 @@ func fig9aSetting(s experiment.Scale) setting {
 
 var fig9a = &experiment.Experiment{
 	ID:    "tocc/fig9a",
-	Seeds: one,
 	Cells: func(s experiment.Scale) []experiment.Cell { return fig9aSetting(s).cells(compared...) },
 	Run:   serve,
 	Judge: func(r *experiment.Results) {
@@ -51,8 +50,7 @@ func fig9bcSettings(s experiment.Scale) []setting {
 }
 
 var fig9bc = &experiment.Experiment{
-	ID:    "tocc/fig9bc",
-	Seeds: one,
+	ID: "tocc/fig9bc",
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, m := range fig9bcSettings(s) {
 			all = append(all, m.cells(withSeldom...)...)

@@ -9,8 +9,7 @@ import (
 
 // headline is the claim of the abstract: the best over the cells with incasts.
 var headline = &experiment.Experiment{
-	ID:    "tocc/headline",
-	Seeds: one,
+	ID: "tocc/headline",
 	Cells: func(s experiment.Scale) (all []experiment.Cell) {
 		for _, m := range headlineSettings(s) {
 			all = append(all, m.cells(headlineSchemes(s, m)...)...)

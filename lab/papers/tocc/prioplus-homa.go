@@ -19,7 +19,7 @@ var prioritised = []scheme{homaTwo, homa, virtual, scheduled}
 // prioPlusHoma: Homa's priorities are queues, PrioPlus's are channels on the delay of tokens in one
 // queue.
 var prioPlusHoma = &experiment.Experiment{
-	ID: "beyond/prioplus-homa", Seeds: one,
+	ID: "beyond/prioplus-homa",
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return prioPlusHomaSetting(s).cells(prioritised...)
 	},

@@ -12,9 +12,6 @@ import (
 // "performance under different size background flows shows the same trends".
 var testbedSizes = []units.Bytes{8 * units.KiB, units.MiB}
 
-// testbedSeeds is one: a run has thousands of queue pairs, which begin at random times.
-func testbedSeeds(experiment.Scale) int { return 1 }
-
 // testbedCells returns patterns under each scheme with each size of messages.
 func testbedCells(s experiment.Scale, patterns ...testbed) (cells []experiment.Cell) {
 	for _, t := range patterns {

@@ -33,8 +33,7 @@ func overData(control string) method {
 
 // tokenCC: other congestion control over tokens than the paper's DCQCN.
 var tokenCC = &experiment.Experiment{
-	ID:    "beyond/tocc-cc",
-	Seeds: func(experiment.Scale) int { return 1 },
+	ID: "beyond/tocc-cc",
 	Cells: func(s experiment.Scale) (out []experiment.Cell) {
 		for _, w := range []way{oneWay, exactly} {
 			p := withoutCC(s, w)

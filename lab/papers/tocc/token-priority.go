@@ -16,8 +16,7 @@ import (
 // tokenPriority has two classes of flows, in which data has the priority, in two queues, or tokens
 // have it.
 var tokenPriority = &experiment.Experiment{
-	ID:    "beyond/tocc-token-priority",
-	Seeds: func(s experiment.Scale) int { return 1 },
+	ID: "beyond/tocc-token-priority",
 	Cells: func(experiment.Scale) (out []experiment.Cell) {
 		for _, of := range []string{"data", "tokens", "nothing"} {
 			for _, unsch := range []string{"0B", "1BDP"} {
