@@ -35,7 +35,7 @@ it checks the papers that DIR/COMPLETE lists. It fails when
   - a claim has no committed verdict, or a verdict has no claim or no reason;
   - a result is missing, lacks a claim, or has one that the catalogue does not have;
   - a verdict does not follow from its value;
-  - a result of full scale is stale: the set-up has changed since, or what the code computes at
+  - a result of full scale is stale: the set-up or the number of seeds has changed since, or what the code computes at
     small scale, and DIR/STALE does not list it;
   - a result of small scale was computed by code that computes something else than the committed
     digests say (lab/claims/behaviour.yaml);
@@ -174,14 +174,17 @@ func (l *lab) update(experiments []*claims.Experiment, f checkFlags) error {
 	return bad
 }
 
-// setup returns the digest of the set-up that an experiment has now, with the scale and the seeds
-// of a result.
+// setup returns the digest of the set-up that an experiment has now, with the scale and the first
+// seed of a result.
 func (l *lab) setup(e *claims.Experiment, r *claims.Result) (string, error) {
 	x := l.code(e)
 	if x == nil {
 		return "", nil
 	}
-	p, err := runner.PlanWith(x, r.Scale, r.Seeds)
+	if len(r.Seeds) == 0 {
+		return "", nil // check.Results reports it
+	}
+	p, err := runner.NewPlan(x, r.Scale, r.Seeds[0])
 	if err != nil {
 		return "", err
 	}

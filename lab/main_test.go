@@ -291,8 +291,8 @@ func TestCommittedResults(t *testing.T) {
 	}
 }
 
-// TestStaleResults: a result of full scale is stale if its set-up has changed, or what the code
-// computes. STALE must list such results, and no others.
+// TestStaleResults: a result of full scale is stale if its set-up has changed, the number of seeds,
+// or what the code computes. STALE must list such results, and no others.
 func TestStaleResults(t *testing.T) {
 	results, beside := t.TempDir(), t.TempDir()
 	verdicts := filepath.Join(beside, "verdicts")
@@ -316,6 +316,10 @@ func TestStaleResults(t *testing.T) {
 	dice.Cells = func(s experiment.Scale) []experiment.Cell { return cells(s)[:1] }
 	checks(cli.Failed, "demo/dice: stale: the set-up has changed")
 	dice.Cells = cells
+	checks(0, "complete, and as expected")
+	dice.Seeds = func(experiment.Scale) int { return 4 }
+	checks(cli.Failed, "demo/dice: stale: the set-up has changed")
+	dice.Seeds = nil
 	checks(0, "complete, and as expected")
 	require.NoError(t, os.WriteFile(filepath.Join(beside, "behaviour.yaml"),
 		[]byte("demo/dice: 0123456789ab\n"), 0o644))

@@ -13,8 +13,8 @@ import (
 	"github.com/goroce/goroce/lab/claims"
 )
 
-// A Setup returns the digest of the set-up that an experiment has now, with the scale and the seeds
-// of a result.
+// A Setup returns the digest of the set-up that an experiment has now, with the scale and the
+// first seed of a result.
 type Setup func(*claims.Experiment, *claims.Result) (string, error)
 
 const staleHeader = `# Results that the code of this tree would not compute, and why. bin/lab check
