@@ -18,11 +18,15 @@ var fig10b = &experiment.Experiment{
 		r.Note("util", "queue pairs of a host take turns packet by packet, so that each receiver "+
 			"is sent little more than its link carries: under DCQCN no switch ever holds more "+
 			"than %.1f MB of 16, and %.0f PAUSEs are sent. The paper's NICs lose a third there. "+
-			"ToCC reserves %.1f %% for tokens, of which %.2f arrive for each that data needs, "+
-			"because receivers repeat those that wait long; the loss of another two per cent is "+
-			"not explained",
-			dcqcn.all("buffer").Max()/1e6, dcqcn.pauses(), 100*testbedShare(),
-			tocc.mean("tokens"))
+			"Of the links to hosts, data has %.1f %% under DCQCN and %.1f %% under ToCC, whose "+
+			"tokens take %.1f %% (their limit is %.1f), ACKs and RTSs %.1f %% in place of %.1f, "+
+			"and %.1f %% are idle in place of %.1f: the limit of tokens is what data needs if "+
+			"each packet of a token is full and each token releases data, and %.3f TOKENs arrive "+
+			"for each that data needs",
+			dcqcn.all("buffer").Max()/1e6, dcqcn.pauses(), 100*dcqcn.mean("data"),
+			100*tocc.mean("data"), 100*tocc.mean("token queue"), 100*testbedShare(),
+			100*tocc.mean("answers"), 100*dcqcn.mean("answers"), 100*tocc.mean("idle"),
+			100*dcqcn.mean("idle"), tocc.mean("tokens"))
 		r.Claim("util", experiment.With("tocc", util(tocc)).With("dcqcn", util(dcqcn)))
 		if r.Scale == experiment.Full {
 			r.Claim("tocc-util", util(tocc))

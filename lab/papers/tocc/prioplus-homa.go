@@ -3,6 +3,7 @@ package tocc
 import (
 	"github.com/goroce/goroce/lab/experiment"
 	"github.com/goroce/goroce/sim/figure"
+	"github.com/goroce/goroce/tocc"
 	"github.com/goroce/goroce/units"
 )
 
@@ -23,7 +24,13 @@ var prioPlusHoma = &experiment.Experiment{
 	Cells: func(s experiment.Scale) []experiment.Cell {
 		return prioPlusHomaSetting(s).cells(prioritised...)
 	},
-	Run: serve,
+	Run: func(j *experiment.Job) error {
+		out, err := served(j)
+		if err == nil {
+			j.Value("released", releasedBy(out.TokenQueue))
+		}
+		return err
+	},
 	Judge: func(r *experiment.Results) {
 		m := prioPlusHomaSetting(r.Scale)
 		small := func(x scheme) float64 { return p99(m.row(r, x).slowdown("tiny", "small")) }
@@ -35,11 +42,16 @@ var prioPlusHoma = &experiment.Experiment{
 			digitsText(small(homa)), digitsText(small(virtual)), digitsText(small(scheduled)))
 		if r.Scale == experiment.Full {
 			r.Claim("buffer", m.row(r, homa).bufmax()/m.row(r, virtual).bufmax())
+			waiting := func(x scheme) string {
+				return digitsText(m.row(r, x).Values("released").Max() / 1000)
+			}
 			kb := func(x scheme) string { return digitsText(m.row(r, x).bufmax() / 1000) }
 			r.Note("buffer", "Homa with eight priorities holds %s KB at most, ToCC with PrioPlus "+
-				"%s and with DCQCN %s: nothing is unscheduled, but the core is non-blocking, and "+
-				"tokens that wait in channels release data that collides (a guess)", kb(homa),
-				kb(virtual), kb(scheduled))
+				"%s and with DCQCN %s. Nothing is unscheduled, but TOKENs that waited in a queue "+
+				"release data at other times than they were spaced for: those of the longest "+
+				"queue release %s KB with PrioPlus, whose channels are queues of TOKENs, and %s "+
+				"with DCQCN, which keeps these short", kb(homa), kb(virtual), kb(scheduled),
+				waiting(virtual), waiting(scheduled))
 		}
 	},
 	Figures: func(r *experiment.Results) []figure.Figure {
@@ -52,4 +64,10 @@ var prioPlusHoma = &experiment.Experiment{
 				prioritised, m),
 		}
 	},
+}
+
+// releasedBy returns the bytes of data that the TOKENs of a queue release.
+func releasedBy(queue units.Bytes) float64 {
+	const data = 2048 // bytes that a TOKEN releases: tokenSet
+	return float64(queue) / float64(tocc.TokenWire-preambleAndGap) * data
 }

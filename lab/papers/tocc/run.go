@@ -46,6 +46,7 @@ type outcome struct {
 	Tokens             bool
 
 	Buffer              units.Bytes // most that one switch ever held
+	TokenQueue          units.Bytes // longest queue of TOKENs in a switch
 	Sent, Lost, Trimmed float64     // packets of the data's queues
 	Data, Again         float64     // packets of data sent, and retransmissions among them
 	Timeouts            float64
@@ -77,6 +78,12 @@ var bySize = []string{"tiny", "small", "medium", "large"}
 // serve runs a cell, and records completion times in seconds and slowdowns by class, and the
 // switches' counters.
 func serve(j *experiment.Job) error {
+	_, err := served(j)
+	return err
+}
+
+// served is serve, and returns the outcome.
+func served(j *experiment.Job) (*outcome, error) {
 	r := j.Params.(run)
 	out, err := runs.Of(j, r, func() (*outcome, error) {
 		out, err := r.simulate(j)
@@ -86,7 +93,7 @@ func serve(j *experiment.Job) error {
 		return out, err
 	})
 	if err != nil {
-		return err
+		return nil, err
 	}
 	j.Value("victims")
 	for _, class := range append([]string{"incast"}, bySize...) {
@@ -127,7 +134,7 @@ func serve(j *experiment.Job) error {
 		j.Value("unused", out.Unused)
 		j.Value("most unused", out.MostUnused)
 	}
-	return nil
+	return out, nil
 }
 
 // release drops gates and granters: an outcome is kept, and they would keep the whole network in
@@ -229,7 +236,10 @@ func (o *outcome) count(net *fabric.Network, took units.Duration) {
 				o.Pauses += float64(q.PausesSent)
 				o.PausedShare += float64(q.Paused) / float64(took)
 				o.Trimmed += float64(q.Trimmed)
-				if i < tokens {
+				switch {
+				case i == tokens:
+					o.TokenQueue = max(o.TokenQueue, q.Longest)
+				case i < tokens:
 					o.Sent += float64(q.Frames)
 					o.Lost += float64(q.Dropped + q.Selected)
 				}

@@ -106,6 +106,7 @@ type testbedOutcome struct {
 	Drops      float64            // frames
 	Again      float64            // packets sent again
 	Tokens     float64            // TOKENs that arrived, for each that the data which arrived needs
+	Links      linkUse            // fractions of the links to hosts
 	Buffer     float64            // bytes, most that a switch held
 	Rate       *experiment.Series // s, bit/s: Goodput over time, from the start
 }
@@ -135,13 +136,13 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 	if t.Pattern == incast {
 		shared = 1
 	}
-	last, before := uint64(0), uint64(0)
+	last, before, use := uint64(0), uint64(0), linkUse{}
 	s.Probes.Progress = func(at units.Duration) {
 		j.Progress(at.Seconds() / (t.Warm + t.Span).Seconds())
 		got := t.received(zero.Result())
 		r.Rate.Add((at - rateStep).Seconds(), float64(got-last)*8/rateStep.Seconds()/shared)
 		if last = got; at == t.Warm {
-			before = got
+			before, use = got, useOf(zero, t.hosts())
 		}
 	}
 	out, err := s.Run(j.Context())
@@ -149,6 +150,8 @@ func (t testbed) run(j *experiment.Job) (*testbedOutcome, error) {
 		return nil, err
 	}
 	r.Goodput = float64(t.received(out)-before) * 8 / t.Span.Seconds() / shared
+	r.Links = useOf(zero, t.hosts()).since(use,
+		float64(testbedRate.Bytes(t.Span))*float64(t.hosts()))
 	t.count(r, out)
 	return r, nil
 }
@@ -227,7 +230,11 @@ func (t testbed) count(r *testbedOutcome, out *sim.Result) {
 	for _, n := range out.Simulation.Nodes {
 		r.Tokens += float64(n.Endpoint.Stats().TokensHeard)
 	}
-	r.Tokens *= float64(testbedK) / float64(t.received(out))
+	payload := uint64(0)
+	for _, log := range out.Requests {
+		payload += log.Conn.Received()
+	}
+	r.Tokens *= float64(testbedK) / float64(payload)
 }
 
 // name returns the name of the cell.
