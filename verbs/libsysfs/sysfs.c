@@ -17,7 +17,8 @@
 #include "../libibverbs/sysfs_files.h"
 
 #define NODE "/dev/infiniband/uverbs0"
-#define DEVICE "/sys/class/infiniband/goroce0"
+#define CLASS "/sys/class/infiniband"
+#define DEVICE CLASS "/goroce0"
 
 /* NEXT declares the function of libc. */
 #define NEXT(type, name, ...)                                                                      \
@@ -32,7 +33,7 @@ static const char *stand_in(const char *path)
 		return path;
 	if (!strcmp(path, NODE))
 		return "/dev/null"; /* a character device */
-	if (!strcmp(path, DEVICE))
+	if (!strcmp(path, CLASS) || !strcmp(path, DEVICE))
 		return "/sys/class";
 	return gr_sysfs_text(path) ? "/sys/kernel/uevent_seqnum" : path;
 }

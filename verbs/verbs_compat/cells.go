@@ -23,6 +23,8 @@ type cell struct {
 	cm bool
 	// endless: the server serves one client after another, and is ended.
 	endless bool
+	// ranks of MPI, which share a roced.
+	ranks int
 	// pair: the two sides have network namespaces with the port's addresses on a veth, for programs
 	// that look for the addresses in the kernel, or connect there, too.
 	pair bool
@@ -80,7 +82,8 @@ func allCells() []cell {
 	all = append(all, packets()...)
 	all = append(all, qperf()...)
 	all = append(all, libfabric()...)
-	return append(all, ucx()...)
+	all = append(all, ucx()...)
+	return append(all, openMPI()...)
 }
 
 // rdmacm returns the cells of programs that connect by the RDMA CM.

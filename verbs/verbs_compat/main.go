@@ -28,7 +28,7 @@ func command() *cobra.Command {
 	out := f.String("out", "", "write the table to this `FILE`")
 	only := f.String("run", "", "run the cells that match this `REGEXP`")
 	runner := f.String("roce_run", "bin/roce_run", "`PROGRAM` that runs the others")
-	limit := f.Duration("timeout", 30*time.Second, "how long a cell may take")
+	limit := f.Duration("timeout", 60*time.Second, "how long a cell may take")
 	c.RunE = func(c *cobra.Command, _ []string) error {
 		match, err := regexp.Compile(*only)
 		if err != nil {
@@ -103,7 +103,8 @@ func (r *result) verdict() string {
 func table(results []result) string {
 	var b strings.Builder
 	b.WriteString("# Verbs programs that run\n\nWritten by `make verbs-compat`: programs from " +
-		"Debian, unmodified, two processes over `memif:` with\n[roce_run](verbs-programs.md).\n\n")
+		"Debian, unmodified, two processes over `memif:` with\n[roce_run](verbs-programs.md); " +
+		"MPI with four ranks over one `roced`.\n\n")
 	type sum struct{ passed, all int }
 	sums := map[string]*sum{}
 	var order []string

@@ -36,8 +36,13 @@ func (r *runs) cell(ctx context.Context, c cell) result {
 	ctx, cancel := context.WithTimeout(ctx, r.limit)
 	defer cancel()
 	r.count++
+	if c.ranks > 0 {
+		res.reason = r.mpi(ctx, &c)
+		return res
+	}
 	url := "memif:" + filepath.Join(r.dir, fmt.Sprintf("%d.sock", r.count))
-	here, there := side{url: url, cell: &c}, side{url: url + ",client", cell: &c}
+	here := side{cell: &c, flags: []string{"-d", url}}
+	there := side{cell: &c, flags: []string{"-d", url + ",client"}}
 	if c.pair {
 		if err := r.setPair(&c, &here, &there); err != nil {
 			res.reason = err.Error()
@@ -112,7 +117,6 @@ func compare(file, copied string) string {
 // side is where a process of a cell runs.
 type side struct {
 	cell          *cell
-	url           string
 	prefix, flags []string // before roce_run, and of it
 }
 
@@ -127,9 +131,8 @@ func (r *runs) setPair(c *cell, here, there *side) error {
 	}
 	here.prefix, there.prefix = r.pair.prefix(0), r.pair.prefix(1)
 	if c.packets {
-		here.url, there.url = "af_packet:"+veth, "af_packet:"+veth
-		here.flags = []string{"--ip", serverAddress + "/15"}
-		there.flags = []string{"--ip", clientAddress + "/15"}
+		here.flags = []string{"-d", "af_packet:" + veth, "--ip", serverAddress + "/15"}
+		there.flags = []string{"-d", "af_packet:" + veth, "--ip", clientAddress + "/15"}
 	}
 	return nil
 }
@@ -146,8 +149,9 @@ type process struct {
 func (r *runs) start(ctx context.Context, where side, program string, args []string) *process {
 	ctx, cancel := context.WithCancel(ctx)
 	p := &process{ended: make(chan struct{}), stop: cancel}
-	command := append(slices.Clone(where.prefix), r.roceRun, "-d", where.url)
-	command = append(append(append(command, where.cell.flags...), where.flags...), "--", program)
+	command := append(slices.Clone(where.prefix), r.roceRun)
+	command = append(append(command, where.flags...), where.cell.flags...)
+	command = append(command, "--", program)
 	command = append(command, args...)
 	p.cmd = exec.CommandContext(ctx, command[0], command[1:]...)
 	p.cmd.Env = append(os.Environ(), where.cell.env...)
