@@ -102,3 +102,40 @@ func TestRping(t *testing.T) {
 	require.Contains(t, string(out), "ping data: rdma-ping-49")
 	require.Contains(t, output.String(), "server ping data: rdma-ping-49")
 }
+
+// With faults, an unmodified program passes, and the capture has the retransmissions.
+func TestFaultsAndCapture(t *testing.T) {
+	const name = "ib_write_bw"
+	dir := library(t)
+	for _, tool := range []string{name, "tshark"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%v; 'scripts/setup verbs' and 'scripts/setup' install it", err)
+		}
+	}
+	ctx, url := testContext(t), "memif:"+filepath.Join(t.TempDir(), "v.sock")
+	capture := filepath.Join(t.TempDir(), "v.pcap")
+	args := strings.Fields("-x 0 -n 1000 -s 4096 -p 18534")
+	server := program(ctx, dir, url, name, args...)
+	require.NoError(t, server.Start())
+	var out []byte
+	require.Eventually(t, func() bool { // until the server listens
+		client := program(ctx, dir, url+",client", name, append(args, "localhost")...)
+		client.Env = append(client.Env, "GOROCE_FAULTS=loss=1%,seed=7", "GOROCE_PCAP="+capture)
+		var err error
+		out, err = client.CombinedOutput()
+		return err == nil
+	}, 50*time.Second, 200*time.Millisecond, "%s", &out)
+	require.NoError(t, server.Wait(), string(out))
+	list, err := exec.CommandContext(ctx, "tshark", "-r", capture, "-Y",
+		"infiniband.bth.opcode <= 11", "-T", "fields", "-e", "infiniband.bth.psn").Output()
+	require.NoError(t, err)
+	seen := map[string]int{}
+	again := 0
+	for psn := range strings.FieldsSeq(string(list)) {
+		if seen[psn]++; seen[psn] > 1 {
+			again++
+		}
+	}
+	require.GreaterOrEqual(t, len(seen), 1000, "packets of 1000 messages")
+	require.Positive(t, again, "no packet was sent again")
+}

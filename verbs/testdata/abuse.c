@@ -146,6 +146,83 @@ static void post_errors(struct ibv_qp *qp)
 	expect("65 bytes inline", ibv_post_send(qp, &w, &bad_send), ENOMEM);
 }
 
+/* to_rts connects a queue pair with another one of this process. */
+static void to_rts(struct ibv_qp *qp, uint32_t peer)
+{
+	const int access = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC;
+	struct ibv_qp_attr a = {.qp_state = IBV_QPS_INIT, .port_num = 1, .qp_access_flags = access};
+	expect("to INIT", ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT |
+						       IBV_QP_ACCESS_FLAGS), 0);
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTR, .path_mtu = IBV_MTU_1024,
+		.dest_qp_num = peer, .max_dest_rd_atomic = 1, .min_rnr_timer = 12,
+		.ah_attr = {.is_global = 1, .port_num = 1, .grh = {.hop_limit = 64}}};
+	ibv_query_gid(c, 1, 0, &a.ah_attr.grh.dgid);
+	expect("to RTR", ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU |
+		IBV_QP_DEST_QPN | IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER), 0);
+	a = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS, .timeout = 14, .retry_cnt = 7,
+		.rnr_retry = 7, .max_rd_atomic = 1};
+	expect("to RTS", ibv_modify_qp(qp, &a, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_TIMEOUT |
+		IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC), 0);
+}
+
+/* status_of returns how a request ends that a new connection has as its first. */
+static int status_of(struct ibv_send_wr *w)
+{
+	struct ibv_qp *qp = create(IBV_QPT_RC, 4, 2, 64), *peer = create(IBV_QPT_RC, 4, 2, 64);
+	struct ibv_send_wr *bad;
+	struct ibv_wc wc = {.status = IBV_WC_GENERAL_ERR};
+	int got = 0;
+	if (!qp || !peer)
+		return -1;
+	to_rts(qp, peer->qp_num);
+	to_rts(peer, qp->qp_num);
+	w->send_flags = IBV_SEND_SIGNALED;
+	expect("post", ibv_post_send(qp, w, &bad), 0);
+	for (int wait = 0; wait < 100000 && !got; wait++)
+		got = ibv_poll_cq(cq, 1, &wc);
+	expect("completion", got, 1);
+	expect("destroy", ibv_destroy_qp(qp), 0);
+	expect("destroy the peer", ibv_destroy_qp(peer), 0);
+	return wc.status;
+}
+
+/* Requests that are accepted, and end with an error. */
+static void request_errors(void)
+{
+	struct ibv_mr *target = ibv_reg_mr(pd, memory + 4096, 4096, IBV_ACCESS_LOCAL_WRITE |
+		IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC);
+	struct ibv_sge s = {(uintptr_t)memory, 8, mr->lkey};
+	struct ibv_send_wr w = {.sg_list = &s, .num_sge = 1, .opcode = IBV_WR_RDMA_WRITE};
+	uint64_t there = (uintptr_t)memory + 4096;
+	struct ibv_wc old;
+	while (ibv_poll_cq(cq, 1, &old) > 0)
+		; /* flushed requests of post_errors */
+	w.wr.rdma.remote_addr = there;
+	w.wr.rdma.rkey = target->rkey;
+	expect("a right WRITE", status_of(&w), IBV_WC_SUCCESS);
+	w.wr.rdma.rkey += 1;
+	expect("wrong rkey", status_of(&w), IBV_WC_REM_ACCESS_ERR);
+	w.wr.rdma.rkey = target->rkey;
+	w.wr.rdma.remote_addr = there + 4090;
+	expect("beyond the region", status_of(&w), IBV_WC_REM_ACCESS_ERR);
+	w.wr.rdma.remote_addr = there;
+	s.lkey += 1;
+	expect("wrong lkey", status_of(&w), IBV_WC_LOC_PROT_ERR);
+	s.lkey = mr->lkey;
+	s.length = 8193;
+	expect("longer than the local region", status_of(&w), IBV_WC_LOC_PROT_ERR);
+	s.length = 8;
+	w.opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
+	w.wr.atomic.remote_addr = there + 4;
+	w.wr.atomic.rkey = target->rkey;
+	/* adapters leave it to the peer, and report IBV_WC_REM_INV_REQ_ERR */
+	expect("misaligned atomic", status_of(&w), IBV_WC_LOC_QP_OP_ERR);
+	w.wr.atomic.remote_addr = there;
+	expect("a right atomic", status_of(&w), IBV_WC_SUCCESS);
+	expect("dereg_mr", ibv_dereg_mr(target), 0);
+	expect("deregistered target", status_of(&w), IBV_WC_REM_ACCESS_ERR);
+}
+
 /* A child cannot use the device, and its end does not disturb the parent's. */
 static void fork_errors(struct ibv_device *d)
 {
@@ -185,6 +262,7 @@ int main(void)
 	}
 	state_errors(qp);
 	post_errors(qp);
+	request_errors();
 	fork_errors(list[0]);
 	expect("destroy_qp", ibv_destroy_qp(qp), 0);
 	expect("destroy_cq", ibv_destroy_cq(cq), 0);
