@@ -49,6 +49,13 @@ func connection(t testing.TB, e *Engine) *client {
 
 func dial(t testing.TB, e *Engine) *client {
 	c := connection(t, e)
+	c.hello()
+	return c
+}
+
+// hello begins the session.
+func (c *client) hello() {
+	t := c.t
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	require.NoError(t, err)
 	c.events = ends[0]
@@ -59,7 +66,6 @@ func dial(t testing.TB, e *Engine) *client {
 	_ = unix.Close(ends[1])
 	c.session = c.mmap(fds[0], protocol.SessionSize)
 	_ = unix.Close(fds[1])
-	return c
 }
 
 func (c *client) close() {
