@@ -155,3 +155,12 @@ func TestSessionEnds(t *testing.T) {
 		require.Empty(t, e.cqs)
 	}))
 }
+
+// A session that ends disconnects its connections with others of the engine.
+func TestSessionEndDisconnects(t *testing.T) {
+	e := daemonEngine(t)
+	a, b := newCMClient(dialProcess(t, e)), newCMClient(dialProcess(t, e))
+	connectCMPair(a, b)
+	b.client.close()
+	a.event(cmDisconnected)
+}
