@@ -40,6 +40,12 @@ func (s *setup) Offer() wire.Offer { return (*Endpoint)(s).offer() }
 func (s *setup) RandomPSN() uint32 {
 	return uint32(s.secrets.psns.Uint64()) & wire.PSNMask
 }
+func (s *setup) FailSends(n wire.QPN) {
+	qp := s.qps.find(n)
+	if qp != nil && qp.Type != RC && (qp.state == ReadyToSend || qp.state == SQDrained) {
+		qp.failSends()
+	}
+}
 func (s *setup) Neighbors() *neigh.Table                   { return s.neighbors }
 func (s *setup) Source(dst netip.Addr) (netip.Addr, error) { return s.neighbors.Source(dst) }
 func (s *setup) Manage(m *rdmacm.Machine) error {

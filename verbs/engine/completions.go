@@ -239,6 +239,18 @@ func (e *Engine) copyCompletions(o *completionQueue) (copied, rest bool) {
 	return copied, false
 }
 
+// forget makes the completions of a queue pair void that the program has not polled: it is reset
+// (InfiniBand spec 10.2.4.4). The library skips them.
+func (o *completionQueue) forget(qp *queuePair) {
+	o.session.engine.copyCompletions(o)
+	left := min(o.tail-o.polled.Load(), uint32(len(o.ring)))
+	for i := o.tail - left; i != o.tail; i++ {
+		if e := &o.ring[i&uint32(len(o.ring)-1)]; e.QPNum == uint32(qp.Num) {
+			e.Opcode = protocol.Void
+		}
+	}
+}
+
 // Opcodes of completions (enum ibv_wc_opcode) by the transport's, and their flags.
 var wcOpcodes = [...]uint8{transport.OpSend: 0, transport.OpSendImm: 0, transport.OpSendInv: 0,
 	transport.OpWrite: 1, transport.OpWriteImm: 1, transport.OpRead: 2, transport.OpCmpSwap: 3,

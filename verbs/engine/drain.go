@@ -185,9 +185,12 @@ func (o *queuePair) address(wr *transport.WorkRequest, w *protocol.WQE) error {
 const statusLocQPOpErr transport.Status = 2
 
 // refuse ends a request that cannot be executed, as an adapter that finds it in its queue: with a
-// completion, after which the queue pair is in error.
+// completion, after which the queue pair is in error, or the send queue alone of UC and UD.
 func (o *queuePair) refuse(w *protocol.WQE) {
-	_ = o.Modify(transport.Errored, transport.QPAttr{})
+	o.Endpoint().Setup().FailSends(o.Num)
+	if o.State() != transport.SQErrored {
+		_ = o.Modify(transport.Errored, transport.QPAttr{})
+	}
 	e := o.session.engine
 	e.copyCompletions(o.sendCQ)
 	if o.sendCQ.room() > 0 {

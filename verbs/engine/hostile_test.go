@@ -44,7 +44,8 @@ func (h *hostile) word() uint32 {
 
 // bodies are the sizes of requests. Those of the connection manager are in cmBodies.
 var bodies = map[protocol.Op]any{protocol.OpHello: protocol.Hello{}, protocol.OpQueryPort: nil,
-	protocol.OpAllocPD: nil, protocol.OpRegMR: protocol.RegMR{}, protocol.OpReregMR: protocol.RegMR{},
+	protocol.OpAllocPD: nil, protocol.OpRegMR: protocol.RegMR{},
+	protocol.OpReregMR:       protocol.RegMR{},
 	protocol.OpCreateChannel: nil, protocol.OpCreateCQ: protocol.CreateCQ{},
 	protocol.OpResizeCQ: protocol.CreateCQ{}, protocol.OpCreateSRQ: protocol.CreateSRQ{},
 	protocol.OpModifySRQ: protocol.ModifySRQ{}, protocol.OpCreateQP: protocol.CreateQP{},

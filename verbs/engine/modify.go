@@ -140,6 +140,8 @@ func (o *queuePair) modify(r *protocol.QPAttr) error {
 	}
 	if o.attr = next; to == transport.Reset {
 		o.attr = protocol.QPAttr{}
+		o.sendCQ.forget(o)
+		o.recvCQ.forget(o)
 	}
 	return nil
 }

@@ -16,6 +16,7 @@ type queuePair struct {
 	memory     *shared
 	send, recv *workQueue // recv is nil with a shared receive queue
 	sendCQ     *completionQueue
+	recvCQ     *completionQueue
 	attr       protocol.QPAttr // as set so far
 
 	maxInline int
@@ -59,22 +60,21 @@ func (s *Session) prepareQP(body []byte) error {
 
 // initOf translates the attributes of a new queue pair.
 func (s *Session) initOf(r *protocol.CreateQP) (i transport.QPInit,
-	sendCQ *completionQueue, err error) {
+	sendCQ, recvCQ *completionQueue, err error) {
 	kind, ok := qpTypes[r.Type]
 	if !ok {
-		return i, nil, fmt.Errorf("queue pair of type %d, want RC, UC or UD: %w", r.Type,
+		return i, nil, nil, fmt.Errorf("queue pair of type %d, want RC, UC or UD: %w", r.Type,
 			errUnsupported)
 	}
 	pd, err := find[protectionDomain](s, r.PD)
 	if err != nil {
-		return i, nil, err
+		return i, nil, nil, err
 	}
 	if sendCQ, err = find[*completionQueue](s, r.SendCQ); err != nil {
-		return i, nil, err
+		return i, nil, nil, err
 	}
-	recvCQ, err := find[*completionQueue](s, r.RecvCQ)
-	if err != nil {
-		return i, nil, err
+	if recvCQ, err = find[*completionQueue](s, r.RecvCQ); err != nil {
+		return i, nil, nil, err
 	}
 	i = transport.QPInit{Type: kind, PD: pd.ProtectionDomain, SendCQ: sendCQ.CompletionQueue,
 		RecvCQ: recvCQ.CompletionQueue, MaxSendWR: int(r.MaxSendWR), MaxRecvWR: int(r.MaxRecvWR),
@@ -83,15 +83,15 @@ func (s *Session) initOf(r *protocol.CreateQP) (i transport.QPInit,
 	if r.SRQ != 0 {
 		srq, err := find[*sharedQueue](s, r.SRQ)
 		if err != nil {
-			return i, nil, err
+			return i, nil, nil, err
 		}
 		i.SRQ, i.MaxRecvWR, i.MaxRecvSGE = srq.SharedReceiveQueue, 0, srq.maxSGE
 	}
-	return i, sendCQ, nil
+	return i, sendCQ, recvCQ, nil
 }
 
 func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer, error) {
-	init, sendCQ, err := s.initOf(r)
+	init, sendCQ, recvCQ, err := s.initOf(r)
 	if err != nil {
 		return answer{}, err
 	}
@@ -99,7 +99,7 @@ func (s *Session) createQP(ep *transport.Endpoint, r *protocol.CreateQP) (answer
 	if err != nil {
 		return answer{}, err
 	}
-	o := &queuePair{QueuePair: qp, session: s, cookie: r.Cookie, sendCQ: sendCQ,
+	o := &queuePair{QueuePair: qp, session: s, cookie: r.Cookie, sendCQ: sendCQ, recvCQ: recvCQ,
 		maxInline: init.MaxInline}
 	qp.Context = o
 	reply := &protocol.QP{Number: uint32(qp.Num), MaxSendWR: r.MaxSendWR, MaxRecvWR: r.MaxRecvWR,

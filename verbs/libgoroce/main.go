@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -43,9 +44,13 @@ func connect() (int, error) {
 	process.Lock()
 	defer process.Unlock()
 	if process.engine == nil {
-		e, err := engine.OpenSettings(settings.FromEnvironment(os.Getenv))
+		s := settings.FromEnvironment(os.Getenv)
+		e, err := engine.OpenSettings(s)
 		if err != nil {
 			return -1, err
+		}
+		if s.Watch != "" {
+			e.Watch(os.Stderr, time.Second)
 		}
 		process.engine = e
 	}

@@ -10,12 +10,18 @@
 
 #include "goroce.h"
 
-/* next returns the completion at the head, or NULL. */
+/* next returns the completion at the head, or NULL, and passes void ones. */
 static inline struct gr_cqe *next(struct gr_cq_object *o)
 {
-	struct gr_cqe *e = &o->ring[o->head & o->mask];
-	uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_ACQUIRE);
-	return sequence == o->head + 1 ? e : NULL;
+	for (;;) {
+		struct gr_cqe *e = &o->ring[o->head & o->mask];
+		uint32_t sequence = __atomic_load_n(&e->sequence, __ATOMIC_ACQUIRE);
+		if (sequence != o->head + 1)
+			return NULL;
+		if (__builtin_expect(e->opcode != GR_VOID, 1))
+			return e;
+		__atomic_store_n(&o->memory->head, ++o->head, __ATOMIC_RELEASE);
+	}
 }
 
 /*

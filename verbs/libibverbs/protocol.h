@@ -228,6 +228,8 @@ enum gr_armed { GR_NOT_ARMED, GR_ARMED_SOLICITED, GR_ARMED };
 /* In the flags of a completion of a datagram: the GRH is an IPv6 header. */
 #define GR_CQE_V6 0x8000
 
+#define GR_VOID 255
+
 /* A completion. It is there when sequence is its index plus 1. */
 struct gr_cqe {
 	uint64_t wr_id;
@@ -236,7 +238,7 @@ struct gr_cqe {
 	uint32_t qp_num;
 	uint32_t src_qp;
 	uint8_t status; /* enum ibv_wc_status */
-	uint8_t opcode; /* enum ibv_wc_opcode */
+	uint8_t opcode; /* enum ibv_wc_opcode, or GR_VOID: to be skipped */
 	uint16_t flags; /* enum ibv_wc_flags, and GR_CQE_V6 */
 	uint32_t sequence;
 };

@@ -33,7 +33,7 @@ var constants = map[string]int{
 	"GR_QUEUES": Queues, "GR_TAILS": TailsOffset, "GR_HEADS": HeadsOffset,
 	"GR_SESSION_SIZE": SessionSize, "GR_WAKE_SIZE": WakeSize, "GR_WQE_BODY": WQEBody,
 	"GR_WQE_ATOMIC": WQEAtomic, "GR_WQE_SIZE": WQESize, "GR_ARMED": int(Armed),
-	"GR_ARMED_SOLICITED": int(ArmedSolicited), "GR_HELLO": int(OpHello),
+	"GR_ARMED_SOLICITED": int(ArmedSolicited), "GR_VOID": Void, "GR_HELLO": int(OpHello),
 	"GR_SHARE_MEMORY": int(OpShareMemory), "GR_CREATE_QP": int(OpCreateQP),
 	"GR_RESIZE_CQ": int(OpResizeCQ), "GR_FIRST_CM_OP": int(FirstCM),
 	"GR_CM_SET_OPTION": int(OpCMSetOption), "GR_MAX_PRIVATE": MaxPrivate,

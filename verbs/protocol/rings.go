@@ -23,6 +23,9 @@ const (
 	Armed
 )
 
+// Void is the Opcode of a completion that is to be skipped.
+const Void = 255
+
 // CQE is a completion. It is valid when Sequence is its index plus 1.
 type CQE struct {
 	WRID                       uint64

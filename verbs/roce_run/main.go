@@ -56,6 +56,7 @@ func command() *cobra.Command {
 		"spin")
 	f.StringVar(&s.EAL, "eal", "", "more `ARGUMENTS` for DPDK's EAL")
 	lib := f.String("lib", "", "`DIRECTORY` of libibverbs.so.1; default: lib beside this program's")
+	watch := f.Bool("watch", false, "print what the queue pairs do, each second")
 	verbose := f.BoolP("verbose", "v", false, "print what the program gets")
 	c.Args = cli.Args(cobra.MinimumNArgs(1))
 	c.RunE = func(_ *cobra.Command, args []string) error {
@@ -63,8 +64,15 @@ func command() *cobra.Command {
 		if *verbose {
 			s.Verbose = "1"
 		}
+		if *watch {
+			s.Watch = "1"
+		}
 		if err := s.Check(); err != nil {
 			return cli.Usage(err)
+		}
+		if s.Daemon != "" && s.ForPort() {
+			return cli.Usage(errors.New("with --daemon the port is roced's: give it --ip, " +
+				"--gateway, --pcap, --faults, --cc, --idle, --eal and --watch"))
 		}
 		dir, err := library(*lib)
 		if err != nil {

@@ -12,6 +12,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -33,6 +34,7 @@ type options struct {
 	group         string
 	everyone      bool
 	metrics       string
+	watch         bool
 	verbose       bool
 }
 
@@ -72,6 +74,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		"`policy` of the polling core without work: sleep, pause, spin")
 	f.StringVar(&o.EAL, "eal", "", "additional `arguments` for DPDK's EAL")
 	f.StringVar(&o.metrics, "metrics", "", metrics.FlagHelp)
+	f.BoolVar(&o.watch, "watch", false, "print what the queue pairs do, each second")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "log programs that come and go")
 	return cli.Run(ctx, c, stdout, stderr, args...)
 }
@@ -144,6 +147,9 @@ func (o *options) accept(ctx context.Context, l *daemon.Listener, e *engine.Engi
 	go func() { served <- l.Serve(e, log) }()
 	for _, a := range e.Host().Addrs() {
 		fmt.Fprintf(stdout, "roced: address %v on %s, socket %s\n", a.Addr(), o.Port, o.socket)
+	}
+	if o.watch {
+		defer e.Watch(stderr, time.Second)()
 	}
 	var err error
 	select {

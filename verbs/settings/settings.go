@@ -25,6 +25,7 @@ type Settings struct {
 	Idle    string
 	EAL     string
 	Verbose string
+	Watch   string
 }
 
 // variable is one setting's place in the environment.
@@ -37,7 +38,8 @@ func (s *Settings) variables() []variable {
 	return []variable{{"GOROCE_PORT", &s.Port}, {"GOROCE_DAEMON", &s.Daemon},
 		{"GOROCE_IP", &s.IP}, {"GOROCE_GATEWAY", &s.Gateway}, {"GOROCE_PCAP", &s.Pcap},
 		{"GOROCE_FAULTS", &s.Faults}, {"GOROCE_CC", &s.CC}, {"GOROCE_IDLE", &s.Idle},
-		{"GOROCE_EAL", &s.EAL}, {"GOROCE_VERBOSE", &s.Verbose}}
+		{"GOROCE_EAL", &s.EAL}, {"GOROCE_VERBOSE", &s.Verbose},
+		{"GOROCE_WATCH", &s.Watch}}
 }
 
 // FromEnvironment reads the settings with a function such as os.Getenv.
@@ -92,6 +94,11 @@ func (s *Settings) Check() error {
 	_, err3 := ParseFaults(s.Faults)
 	_, err4 := s.Algorithm()
 	return errors.Join(err1, err2, err3, err4)
+}
+
+// ForPort reports whether there are settings of the process that opens the port.
+func (s *Settings) ForPort() bool {
+	return s.IP+s.Gateway+s.Pcap+s.Faults+s.CC+s.Idle+s.EAL+s.Watch != ""
 }
 
 // Addrs returns the addresses of the process. Without any it is one of 198.18.0.0/15, the network
