@@ -16,7 +16,7 @@ GOBUILD = $(GO) build -trimpath -buildvcs=$(VCS)
 
 MODULES = $(patsubst %/go.mod,%,$(wildcard examples/go.mod examples/*/go.mod deploy/check/go.mod))
 
-.PHONY: help build setup binaries image-binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-compat fairness interop examples fuzz \
+.PHONY: help build setup binaries image-binaries v3 roofline-c roofline-check run bench roofline test lint unit race asan fig8-dpdk fig10-netns soak lab-small lab-browser verbs verbs-bench verbs-compat fairness interop examples fuzz \
 	chaos container clean cross install docs docs-commands release
 
 help: ## print this list
@@ -43,6 +43,9 @@ verbs: ## libibverbs.so.1 and librdmacm.so.1 into lib/, roce_run and roced into 
 	@$(MAKE) --no-print-directory -C verbs/librdmacm OUT=$(CURDIR)/lib
 	@$(MAKE) --no-print-directory -C verbs/libsysfs OUT=$(CURDIR)/lib
 	$(GOBUILD) -o bin/ ./verbs/roce_run ./verbs/roced
+
+verbs-bench: verbs build ## unmodified perftest against goroce's own programs, over memif
+	scripts/verbs-bench
 
 verbs-compat: verbs ## unmodified programs from Debian over goroce: docs/verbs-compat.md
 	$(GO) run ./verbs/verbs_compat --out docs/verbs-compat.md
