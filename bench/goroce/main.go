@@ -8,24 +8,20 @@
 package main
 
 import (
-	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/goroce/goroce/bench/channels/program"
 	"github.com/goroce/goroce/bench/perftest"
 	"github.com/goroce/goroce/bench/pingpong"
 	"github.com/goroce/goroce/bench/rping"
+	"github.com/goroce/goroce/dpdk/eal"
+	"github.com/goroce/goroce/internal/cli"
 	"github.com/goroce/goroce/nicoffload/process"
-)
-
-// Exit codes of the choice of a program.
-const (
-	exitOK    = 0
-	exitUsage = 2
 )
 
 // programs are those of the binary by name.
@@ -47,30 +43,35 @@ func init() {
 
 func main() {
 	process.BeChild()
-	run, args, code := choose(os.Args, os.Stdout, os.Stderr)
+	run, args := choose(os.Args)
 	if run == nil {
-		os.Exit(code)
+		os.Exit(cli.Run(cli.Interruptible(), command(), os.Stdout, os.Stderr, os.Args[1:]...))
 	}
 	os.Args = args
 	run()
 }
 
-// choose returns the program that a command line is for, and its own command line. Without one it
-// prints why, or the list of programs, and returns the exit code.
-func choose(args []string, stdout, stderr io.Writer) (run func(), own []string, code int) {
+// choose returns the program that a command line is for, and its own command line; nil if it names
+// none.
+func choose(args []string) (run func(), own []string) {
 	if run := programs[filepath.Base(args[0])]; run != nil {
-		return run, args, exitOK
+		return run, args
 	}
-	if len(args) < 2 || args[1] == "-h" || args[1] == "--help" {
-		fmt.Fprintf(stdout, "usage: goroce PROGRAM [ARGUMENTS], where PROGRAM is one of\n")
-		for _, name := range slices.Sorted(maps.Keys(programs)) {
-			fmt.Fprintf(stdout, "  %s\n", name)
-		}
-		return nil, nil, exitOK
+	if len(args) > 1 && programs[args[1]] != nil {
+		return programs[args[1]], args[1:]
 	}
-	if run := programs[args[1]]; run != nil {
-		return run, args[1:], exitOK
+	return nil, nil
+}
+
+// command is the command line without a program, such as for help and completion.
+func command() *cobra.Command {
+	root := &cobra.Command{Use: "goroce", Short: "Run one of goroce's programs",
+		Version: cli.Version(eal.Version()),
+		Long: `goroce is several programs in one binary. It runs the one that its first argument
+names, or the one by whose name it is called, for instance by a link.`}
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		root.AddCommand(&cobra.Command{Use: name, Short: "see goroce " + name + " --help",
+			DisableFlagParsing: true, Run: func(*cobra.Command, []string) { programs[name]() }})
 	}
-	fmt.Fprintf(stderr, "goroce: %s is not one of its programs; see goroce --help\n", args[1])
-	return nil, nil, exitUsage
+	return root
 }

@@ -8,29 +8,39 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/goroce/goroce/internal/cli"
 )
 
 func TestChoose(t *testing.T) {
-	for _, c := range []struct {
-		args, rest string
-		code       int
-	}{
-		{"goroce roce_write_bw -a", "roce_write_bw -a", exitOK},
-		{"/usr/local/bin/roce_send_lat -a", "/usr/local/bin/roce_send_lat -a", exitOK},
-		{"roce_read_bw roce_rping", "roce_read_bw roce_rping", exitOK},
-		{"goroce", "", exitOK},
-		{"goroce --help", "", exitOK},
-		{"goroce ib_write_bw", "", exitUsage},
+	for args, rest := range map[string]string{
+		"goroce roce_write_bw -a":         "roce_write_bw -a",
+		"/usr/local/bin/roce_send_lat -a": "/usr/local/bin/roce_send_lat -a",
+		"roce_read_bw roce_rping":         "roce_read_bw roce_rping",
+		"goroce":                          "",
+		"goroce --help":                   "",
+		"goroce ib_write_bw":              "",
 	} {
-		var out, errors bytes.Buffer
-		run, rest, code := choose(strings.Fields(c.args), &out, &errors)
-		assert.Equal(t, c.code, code, c.args)
-		assert.Equal(t, c.code != exitOK, errors.Len() > 0, c.args)
-		assert.Equal(t, c.rest, strings.Join(rest, " "))
-		require.Equal(t, c.rest != "", run != nil, c.args)
-		if run == nil && code == exitOK {
-			assert.Contains(t, out.String(), "roce_atomic_lat")
-		}
+		run, own := choose(strings.Fields(args))
+		require.Equal(t, rest, strings.Join(own, " "), args)
+		require.Equal(t, rest != "", run != nil, args)
+	}
+}
+
+// TestCommand checks a command line that names no program.
+func TestCommand(t *testing.T) {
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"":             {cli.OK, "roce_atomic_lat"},
+		"--version":    {cli.OK, "DPDK"},
+		"roce_wrte_bw": {cli.Misuse, "did you mean roce_write_bw"},
+	} {
+		var out bytes.Buffer
+		require.Equal(t, want.code, cli.Run(t.Context(), command(), &out, &out,
+			strings.Fields(args)...), args)
+		require.Contains(t, out.String(), want.says)
 	}
 }
 

@@ -21,7 +21,6 @@ import (
 
 // others are main packages without this command line.
 var others = map[string]string{
-	"bench/goroce":    "its arguments are those of the programs in it",
 	"site/api":        "a step of make docs",
 	"site/sbom":       "a step of make release",
 	"verbs/libgoroce": "a library",
