@@ -35,8 +35,8 @@ it checks the papers that DIR/COMPLETE lists. It fails when
   - a claim has no committed verdict, or a verdict has no claim or no reason;
   - a result is missing, lacks a claim, or has one that the catalogue does not have;
   - a verdict does not follow from its value;
-  - a result of full scale is stale: the set-up or the number of seeds has changed since, or what the code computes at
-    small scale, and DIR/STALE does not list it;
+  - a result of full scale is stale: the set-up or the number of seeds has changed since, or what
+    the code computes at small scale, and DIR/STALE does not list it;
   - a result of small scale was computed by code that computes something else than the committed
     digests say (lab/claims/behaviour.yaml);
   - at small scale, a claim that compares schemes holds as well with their results exchanged, and

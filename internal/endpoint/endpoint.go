@@ -55,6 +55,6 @@ type Setup interface {
 	// events, as in OnRound, with Machine.Event. A peer finds only one of the endpoints that share
 	// an address, but m may manage connections of the others, too.
 	Manage(m *rdmacm.Machine) error
-	// FailSends moves a UC or UD queue pair that sends to SQE, as if it could not execute a request.
+	// FailSends moves a UC or UD queue pair that sends to SQE, as after a request that failed.
 	FailSends(qpn wire.QPN)
 }

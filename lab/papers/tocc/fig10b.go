@@ -25,7 +25,7 @@ var fig10b = &experiment.Experiment{
 			"for each that data needs",
 			dcqcn.all("buffer").Max()/1e6, dcqcn.pauses(), 100*dcqcn.mean("data"),
 			100*tocc.mean("data"), 100*tocc.mean("token queue"), 100*testbedShare(),
-			100*tocc.mean("answers"), 100*dcqcn.mean("answers"), 100*tocc.mean("idle"),
+			100*tocc.mean("ack queue"), 100*dcqcn.mean("ack queue"), 100*tocc.mean("idle"),
 			100*dcqcn.mean("idle"), tocc.mean("tokens"))
 		r.Claim("util", experiment.With("tocc", util(tocc)).With("dcqcn", util(dcqcn)))
 		if r.Scale == experiment.Full {

@@ -55,7 +55,7 @@ func runTestbed(j *experiment.Job) error {
 	j.Value("tokens", r.Tokens)
 	j.Value("data", r.Links.Data)
 	j.Value("token queue", r.Links.Tokens)
-	j.Value("answers", r.Links.Answers)
+	j.Value("ack queue", r.Links.ACKs)
 	j.Value("idle", r.Links.idle())
 	j.Value("buffer", r.Buffer)
 	j.Value("latency", r.Latency...)

@@ -6,7 +6,7 @@ import "github.com/goroce/goroce/sim"
 const preambleAndGap = 8 + 12
 
 // linkUse is what queues occupied of the links to all hosts, in bytes on the wire.
-type linkUse struct{ Data, Tokens, Answers float64 }
+type linkUse struct{ Data, Tokens, ACKs float64 }
 
 // useOf returns the use since the start.
 func useOf(s *sim.Simulation, hosts int) (u linkUse) {
@@ -16,7 +16,7 @@ func useOf(s *sim.Simulation, hosts int) (u linkUse) {
 			q := port.QueueStats(queue)
 			return float64(q.Bytes) + preambleAndGap*float64(q.Frames)
 		}
-		u.Data, u.Tokens, u.Answers = u.Data+of(0), u.Tokens+of(tokens), u.Answers+of(ackQueue)
+		u.Data, u.Tokens, u.ACKs = u.Data+of(0), u.Tokens+of(tokens), u.ACKs+of(ackQueue)
 	}
 	return u
 }
@@ -24,8 +24,8 @@ func useOf(s *sim.Simulation, hosts int) (u linkUse) {
 // since returns the use since an earlier time as fractions of what the links carry.
 func (u linkUse) since(v linkUse, carry float64) linkUse {
 	return linkUse{(u.Data - v.Data) / carry, (u.Tokens - v.Tokens) / carry,
-		(u.Answers - v.Answers) / carry}
+		(u.ACKs - v.ACKs) / carry}
 }
 
 // idle returns the fraction for which the links are idle.
-func (u linkUse) idle() float64 { return 1 - u.Data - u.Tokens - u.Answers }
+func (u linkUse) idle() float64 { return 1 - u.Data - u.Tokens - u.ACKs }
