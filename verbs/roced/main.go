@@ -103,7 +103,7 @@ func (o *options) access() (daemon.Access, error) {
 // serve serves programs until it is interrupted.
 func (o *options) serve(ctx context.Context, stdout, stderr io.Writer) error {
 	if o.Port == "" {
-		return cli.Usage(errors.New("no port; want -d URL, such as -d loop:"))
+		return cli.Usage(errors.New("no port; want -d loop: or another URL"))
 	}
 	o.IP, o.Gateway = strings.Join(o.ips, ","), strings.Join(o.gateways, ",")
 	if err := o.Check(); err != nil {
