@@ -3,11 +3,13 @@ package grpc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/wrapperspb"
@@ -115,11 +117,24 @@ type Client struct{ *grpc.ClientConn }
 func Dial(host *goroce.Host, addr string) (Client, error) {
 	conn, err := grpc.NewClient("passthrough:///"+addr,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.WaitForReady(true)), // it may start before its server
 		grpc.WithContextDialer(func(ctx context.Context, addr string) (net.Conn, error) {
 			return host.DialStream(ctx, addr)
 		}))
 	return Client{conn}, err
+}
+
+// Ready waits until the client has a connection: the server may start after it.
+func (c Client) Ready(ctx context.Context) error {
+	for {
+		c.Connect()
+		state := c.GetState()
+		if state == connectivity.Ready {
+			return nil
+		}
+		if !c.WaitForStateChange(ctx, state) {
+			return fmt.Errorf("no connection to %s: %w", c.Target(), ctx.Err())
+		}
+	}
 }
 
 // Unary calls Echo.Unary.

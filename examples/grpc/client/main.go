@@ -43,6 +43,9 @@ func run(port, addr string, calls, size int) error {
 	var took []time.Duration
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
+	if err := c.Ready(ctx); err != nil {
+		return errors.Join(err, c.Close())
+	}
 	for value := make([]byte, size); len(took) < calls; {
 		began := time.Now()
 		if _, err := c.Unary(ctx, value); err != nil {
