@@ -83,6 +83,9 @@ func copySource(to string) error {
 	})
 }
 
+// program is one of those of bench/goroce, in its help.
+var program = regexp.MustCompile(`(?m)^  (roce_\S+)`)
+
 func buildPrograms(dir string) error {
 	build := exec.Command("go", append([]string{"build", "-o", "bin/"}, mains...)...)
 	build.Dir = dir
@@ -94,7 +97,7 @@ func buildPrograms(dir string) error {
 	if err != nil {
 		return err
 	}
-	for _, m := range regexp.MustCompile(`(?m)^  (\S+)$`).FindAllStringSubmatch(string(list), -1) {
+	for _, m := range program.FindAllStringSubmatch(string(list), -1) {
 		if err := os.Symlink("goroce", filepath.Join(dir, "bin", m[1])); err != nil {
 			return err
 		}
