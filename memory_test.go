@@ -349,7 +349,8 @@ func TestContextWithdraws(t *testing.T) {
 	all.Wait()
 	release()
 	require.NoError(t, client.Flush(t.Context()))
-	require.Equal(t, sendDepth, left)
+	require.LessOrEqual(t, left, sendDepth) // less if some calls begin after the deadline
+	require.Equal(t, calls, left+withdrawn)
 	was, err := client.FetchAdd(t.Context(), counter, 0)
 	require.NoError(t, err)
 	require.Equal(t, uint64(left), was)
