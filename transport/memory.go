@@ -144,6 +144,11 @@ func (mr *MemoryRegion) contains(addr uint64, n uint32) bool {
 	return offset <= mr.size && uint64(n) <= mr.size-offset
 }
 
+// allows reports whether the region exists, and allows the access to n bytes at addr.
+func (mr *MemoryRegion) allows(addr uint64, n uint32, access Access) bool {
+	return mr != nil && mr.access&access == access && mr.contains(addr, n)
+}
+
 // slice returns n bytes at addr, which lie inside a region of this process.
 func (mr *MemoryRegion) slice(addr uint64, n uint32) []byte {
 	offset := addr - mr.Addr
@@ -167,19 +172,22 @@ func (pd *ProtectionDomain) find(addr uint64, n uint32, key uint32, access Acces
 		return nil, true
 	}
 	mr = pd.region(key)
-	if mr == nil || mr.access&access != access || !mr.contains(addr, n) {
-		return nil, false
-	}
-	return mr, true
+	return mr, mr.allows(addr, n, access)
 }
 
 // source returns n bytes at addr to be sent, which are valid until the next call. The message has
 // ahead bytes there, and first marks its beginning.
 func (pd *ProtectionDomain) source(addr uint64, n, key uint32, access Access, ahead uint32,
 	first bool) ([]byte, bool) {
-	mr, ok := pd.find(addr, n, key, access)
-	if mr == nil {
-		return nil, ok
+	if n == 0 {
+		return nil, true
+	}
+	mr := pd.region(key)
+	if !mr.allows(addr, n, access) {
+		return nil, false
+	}
+	if mr.foreign == nil {
+		return mr.slice(addr, n), true
 	}
 	return mr.source(addr, n, ahead, first)
 }
@@ -194,9 +202,12 @@ func (mr *MemoryRegion) source(addr uint64, n, ahead uint32, first bool) ([]byte
 // place writes a payload that has arrived to addr. More of its message follows there, or not.
 func (pd *ProtectionDomain) place(qp *QueuePair, response bool, addr uint64, key uint32,
 	access Access, payload []byte, more bool) bool {
-	mr, ok := pd.find(addr, uint32(len(payload)), key, access)
-	if mr == nil {
-		return ok
+	if len(payload) == 0 {
+		return true
+	}
+	mr := pd.region(key)
+	if !mr.allows(addr, uint32(len(payload)), access) {
+		return false
 	}
 	if mr.foreign != nil {
 		return mr.pd.ep.staging.write(qp, response, mr, addr, payload, more)

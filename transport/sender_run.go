@@ -68,14 +68,13 @@ func (snd *sender) buildRun(first *sendWQE, mr *MemoryRegion, bufs []packet.Buf)
 	size, data, total := int(first.length), 0, 0
 	for n < len(bufs) {
 		w := snd.at(snd.next + uint32(n))
-		if !w.isLike(first) {
+		if !w.isLike(first) || !mr.contains(w.sge.Addr, first.length) {
 			break
 		}
-		if !mr.contains(w.sge.Addr, first.length) {
-			break
-		}
-		src, ok := mr.source(w.sge.Addr, first.length, first.length, true)
-		if !ok {
+		var src []byte
+		if ok := true; mr.foreign == nil {
+			src = mr.slice(w.sge.Addr, first.length)
+		} else if src, ok = mr.source(w.sge.Addr, first.length, first.length, true); !ok {
 			break
 		}
 		b := &bufs[n]
