@@ -55,8 +55,8 @@ type GNMI struct {
 	Insecure bool   `yaml:"insecure"` // without TLS
 	// User is sent as metadata, with the password of $BYTETUNING_GNMI_PASSWORD.
 	User string `yaml:"user"`
-	// Mode is that of the subscriptions: sample (the default) at the poll interval, or on_change
-	// with the poll interval as the heartbeat.
+	// Mode is how updates are subscribed to: sample (the default) at the poll interval, or
+	// on_change with the poll interval as the heartbeat.
 	Mode string `yaml:"mode"`
 }
 
@@ -138,7 +138,7 @@ func ParseFleet(text []byte) (*Fleet, error) {
 	return fleet, nil
 }
 
-// longestTrial is that of NX-OS and VRP.
+// longestTrial is the longest time for a confirmation that NX-OS and VRP accept.
 const longestTrial = 65_535 * units.Second
 
 // checkConfirm checks the time of a trial, or sets it: a point is measured twice before it is

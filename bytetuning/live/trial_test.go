@@ -40,7 +40,7 @@ var languages = map[string]language{
 		confirm: `^nv config apply --confirm-yes$`, abort: `^nv config apply --confirm-no$`},
 }
 
-// simulated is a switch whose state is the Kmax in effect; 0 is that of the original configuration.
+// simulated is a switch whose state is the Kmax in effect, 0 in the original configuration.
 type simulated struct {
 	d            *dialect.Dialect
 	chip         intent.Chip
