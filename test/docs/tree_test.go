@@ -105,7 +105,7 @@ func buildPrograms(dir string) error {
 	return nil
 }
 
-// environment returns the environment of the commands. With -trimpath what make builds is used again.
+// environment returns that of the commands. What make builds is used again with -trimpath.
 func environment() []string { return append(os.Environ(), "GOFLAGS=-trimpath") }
 
 // isolated is the beginning of a command that has a network of its own, and takes its processes
